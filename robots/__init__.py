@@ -1,0 +1,1 @@
+"""One folder per robot; `import robots.<name>` is its registration."""

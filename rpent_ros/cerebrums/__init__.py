@@ -1,0 +1,1 @@
+"""Planners: who decides which tool to call next."""

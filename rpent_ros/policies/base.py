@@ -1,0 +1,41 @@
+"""The protocol that every policy fulfils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from rpent_ros.contracts.motion import Inference
+from rpent_ros.contracts.observation import Observation
+from rpent_ros.contracts.scene import Scene
+from rpent_ros.contracts.specs import PolicySpec
+
+# Returns the scene of that episode and step, waiting for it if it is on its way.
+SceneSource = Callable[[int, int], Scene]
+
+
+class Policy(Protocol):
+    """A learned or scripted policy: observation and instruction in, chunk of actions out."""
+
+    @property
+    def spec(self) -> PolicySpec:
+        """What it needs and returns; known before `load`."""
+
+    def load(self) -> None:
+        """Load weights.  May take minutes.
+
+        Raises:
+          ModelNotLoaded: a dependency or a file is missing; the message says how to get it.
+        """
+
+    def infer(self, observation: Observation, instruction: str, session: str) -> Inference:
+        """The next actions.
+
+        Raises:
+          BadObservation: the observation lacks what `spec` asks for.
+          BadInstruction: the instruction makes no sense to this policy.
+          NoPlan: no way to carry it out was found.
+        """
+
+    def reset(self, session: str) -> None:
+        """Forget what a session remembers; unknown sessions are fine."""

@@ -1,0 +1,1 @@
+"""Motions made of control steps: pure functions of what the robot senses."""

@@ -1,0 +1,1 @@
+"""Tools that a language model can call, and the toolkit that runs them."""
