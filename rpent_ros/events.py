@@ -1,0 +1,166 @@
+"""What happens in a run, told to whoever listens: ROS topics, run.log, a person's terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from rpent_ros.tools.dump import StepDump
+
+RUN_STARTED = 'run_started'
+TOOL_CALL = 'tool_call'
+TOOL_RESULT = 'tool_result'
+MESSAGE = 'message'
+WARNING = 'warning'
+RUN_FINISHED = 'run_finished'
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+      kind: run_started, tool_call, tool_result, message, warning or run_finished.
+      run_id: run that it belongs to.
+      turn: tool call number from 1; 0: not tied to a call.
+      name: tool name or sender; '' for none.
+      data: details in JSON types.
+    """
+
+    kind: str
+    _: dataclasses.KW_ONLY
+    run_id: str
+    turn: int = 0
+    name: str = ''
+    data: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+class Sink(Protocol):
+    """Somebody who follows runs.  Must return quickly and must not raise."""
+
+    def event(self, event: Event) -> None:
+        """Something happened."""
+
+    def step(self, run_id: str, dump: StepDump) -> None:
+        """A state dump was written."""
+
+
+class Fanout:
+    """Several sinks as one, told in order."""
+
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        self._sinks = tuple(sinks)
+
+    def event(self, event: Event) -> None:
+        """Pass on."""
+        for sink in self._sinks:
+            sink.event(event)
+
+    def step(self, run_id: str, dump: StepDump) -> None:
+        """Pass on."""
+        for sink in self._sinks:
+            sink.step(run_id, dump)
+
+
+class LineSink:
+    """One short line per event, for terminals and logs."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._calls: dict[int, str] = {}
+
+    def event(self, event: Event) -> None:
+        """Write the event; a call and its result share one line."""
+        if event.kind == TOOL_CALL:
+            self._calls[event.turn] = f'{event.name} {short(event.data.get("arguments", {}))}'
+            return
+        if event.kind == TOOL_RESULT:
+            call = self._calls.pop(event.turn, event.name)
+            self._write(f'{event.turn:3d}  {call}\n     {summary(event.data)}')
+            return
+        self._write(_LINES[event.kind](event))
+
+    def step(self, run_id: str, dump: StepDump) -> None:
+        """Dumps show up in the results."""
+
+
+class LogSink:
+    """The same lines in a run's log file, with time; closes with `close`."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._handler = logging.FileHandler(path)
+        self._handler.setFormatter(logging.Formatter('%(asctime)s %(levelname)s %(message)s'))
+        self._logger = logging.getLogger('rpent_ros')
+        self._logger.addHandler(self._handler)
+        self._logger.setLevel(min(self._logger.getEffectiveLevel(), logging.INFO))
+        self._lines = LineSink(self._emit)
+
+    def event(self, event: Event) -> None:
+        """Write the event."""
+        self._lines.event(event)
+
+    def step(self, run_id: str, dump: StepDump) -> None:
+        """Write where the dump's pictures are."""
+        self._emit(f'state dump {dump.index}: {", ".join(dump.entry["artifacts"])}')
+
+    def close(self) -> None:
+        """Detach from the logger and close the file."""
+        self._logger.removeHandler(self._handler)
+        self._handler.close()
+
+    def _emit(self, line: str) -> None:
+        # Straight to the file: on the terminal these lines would show twice.
+        record = logging.LogRecord(
+            'rpent_ros', logging.INFO, __file__, 0, line.replace('\n     ', ' -> '), (), None
+        )
+        self._handler.handle(record)
+
+
+def short(arguments: Mapping[str, Any]) -> str:
+    """Arguments on one line: numbers to 3 digits, nothing that is null, long text cut."""
+    return ' '.join(
+        f'{name}={_value(value)}' for name, value in arguments.items() if value is not None
+    )
+
+
+def summary(data: Mapping[str, Any]) -> str:
+    """A tool result on one line."""
+    if not data.get('ok', True):
+        return f'{data.get("code", "UNKNOWN")}: {data.get("message", "")}'
+    parts = ['ok']
+    if data.get('steps') is not None:
+        parts.append(f'{data["steps"]} steps')
+    if data.get('seconds') is not None:
+        parts.append(f'{data["seconds"]:.1f} s')
+    for name in ('distance_left', 'xyz', 'holding', 'stopped_by', 'clamped', 'success', 'status'):
+        value = data.get(name)
+        if value not in (None, False, '', []):
+            parts.append(f'{name}={_value(value)}')
+    if data.get('privileged'):
+        parts.append('privileged')
+    if data.get('image_paths'):
+        parts.append(str(data['image_paths'][0]))
+    return '  '.join(parts)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f'{value:.3f}'
+    if isinstance(value, (list, tuple)):
+        return '[' + ', '.join(_value(item) for item in value) + ']'
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + '...'
+
+
+_LINES: Mapping[str, Callable[[Event], str]] = {
+    RUN_STARTED: lambda e: f'run {e.run_id}: {e.data.get("instruction", "")}',
+    MESSAGE: lambda e: f'{e.name}: {e.data.get("text", "")}',
+    WARNING: lambda e: f'warning: {e.data.get("text", "")}',
+    RUN_FINISHED: lambda e: (
+        f'run {e.run_id}: {e.data.get("reason")}, claimed: {e.data.get("claimed") or "nothing"}, '
+        f'achieved: {str(e.data.get("achieved")).lower()}'
+    ),
+}

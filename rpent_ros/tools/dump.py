@@ -1,0 +1,189 @@
+"""State dump: everything that a planner sees of the world is written here first."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import io
+import pathlib
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from rpent_ros import files
+from rpent_ros.contracts.observation import CameraFrame, Observation
+from rpent_ros.contracts.specs import CameraSpec, DriverSpec
+from rpent_ros.errors import BadOutputDir
+from rpent_ros.ports import EnvClient
+from rpent_ros.primitives import report
+from rpent_ros.primitives.settings import ManipulationSettings
+from rpent_ros.states import States, View, encode_depth
+
+POLICY, HIGH = 'policy', 'high'
+
+
+class Dumpable(Protocol):
+    """What a dump needs of a primitive driver."""
+
+    env: EnvClient
+    spec: DriverSpec
+    settings: ManipulationSettings
+
+
+@dataclasses.dataclass(frozen=True)
+class StepDump:
+    """One dump, as written.
+
+    Attributes:
+      index: dump number; 0 is the state after the reset.
+      tool: tool that led here; '' for index 0.
+      entry: its entry in states.json.
+      observation: the state with the pictures that planners see, without depth.
+    """
+
+    index: int
+    tool: str
+    entry: dict[str, Any]
+    observation: Observation
+
+
+def dump_state(
+    driver: Dumpable, output_dir: pathlib.Path, step_idx: int, log: Mapping[str, Any]
+) -> StepDump:
+    """Write images, depth, calibration and state of this moment and add them to states.json.
+
+    Each camera is dumped at the size that policies see and, if the settings ask for more, at a
+    higher resolution: planners look at the best there is, geometry works on both.
+
+    Args:
+      driver: primitive driver: gives env, spec and settings.
+      output_dir: the run folder.
+      step_idx: dump number.
+      log: command, result and elapsed_s of the tool that led here; empty for the first dump.
+
+    Raises:
+      BadOutputDir: the files cannot be written; what was written before is intact.
+    """
+    output_dir = pathlib.Path(output_dir)
+    observation, shots = _photograph(driver)
+    try:
+        views = _write_images(output_dir, step_idx, shots)
+        entry = _entry(driver.spec, observation, step_idx, views, log)
+        States(output_dir).append(entry)
+    except OSError as error:
+        raise BadOutputDir(
+            f'{output_dir}: cannot write state dump {step_idx}: {error.strerror or error}; '
+            'free some space or choose another output_dir'
+        ) from None
+    best = {frame.name: dataclasses.replace(frame, depth=None) for _, frame in shots}
+    command = log.get('command') or {}
+    return StepDump(
+        step_idx, command.get('tool', ''), entry, observation.with_frames(tuple(best.values()))
+    )
+
+
+def best_views(views: list[View]) -> list[View]:
+    """The view of highest resolution of each camera, cameras in order."""
+    best: dict[str, View] = {}
+    for view in views:
+        if view.camera not in best or view.width > best[view.camera].width:
+            best[view.camera] = view
+    return list(best.values())
+
+
+def _photograph(driver: Dumpable) -> tuple[Observation, list[tuple[str, CameraFrame]]]:
+    """The state and the images of all cameras, low resolution first."""
+    cameras = driver.spec.cameras
+    with_depth = any(camera.has_depth for camera in cameras)
+    names = [camera.name for camera in cameras]
+    observation = driver.env.observe(names, depth=with_depth)
+    shots = [(POLICY, frame) for frame in observation.frames]
+    by_size: dict[tuple[int, int], list[str]] = {}
+    for camera in cameras:
+        size = _high_size(camera, driver.settings.image_size)
+        if size is not None:
+            by_size.setdefault(size, []).append(camera.name)
+    for (width, height), some in by_size.items():
+        high = driver.env.observe(some, width=width, height=height, depth=with_depth)
+        shots += [(HIGH, frame) for frame in high.frames]
+    return observation, shots
+
+
+def _high_size(camera: CameraSpec, longer_side: int) -> tuple[int, int] | None:
+    """Width and height with the longer side asked for; None if the default is as large."""
+    factor = longer_side / max(camera.width, camera.height)
+    if factor <= 1.0:
+        return None
+    return round(camera.width * factor), round(camera.height * factor)
+
+
+def _write_images(
+    output_dir: pathlib.Path, step_idx: int, shots: list[tuple[str, CameraFrame]]
+) -> list[View]:
+    """Encode in parallel (zlib releases the interpreter lock) and write."""
+    views, jobs = [], []
+    for resolution, frame in shots:
+        stem = f'{step_idx:02d}_{frame.name}' + ('_high' if resolution == HIGH else '')
+        rgb, depth = f'images/{stem}.png', ''
+        jobs.append((rgb, np.asarray(frame.rgb)))
+        if frame.depth is not None:
+            depth = f'depth/{stem}.png'
+            jobs.append((depth, encode_depth(frame.depth)))
+        views.append(View(
+            frame.name,
+            resolution=resolution,
+            rgb=rgb,
+            depth=depth,
+            width=frame.size[0],
+            height=frame.size[1],
+            intrinsics=frame.intrinsics,
+            pose=frame.pose,
+        ))
+    for folder in ('images', 'depth'):
+        (output_dir / folder).mkdir(exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for (name, _), data in zip(jobs, pool.map(_png, [pixels for _, pixels in jobs])):
+            files.write_bytes(output_dir / name, data)
+    return views
+
+
+def _png(pixels: NDArray[Any]) -> bytes:
+    """Lossless, fastest compression: level 6 takes five times as long and saves a sixth."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, 'PNG', compress_level=1)
+    return buffer.getvalue()
+
+
+def _entry(
+    spec: DriverSpec,
+    observation: Observation,
+    step_idx: int,
+    views: list[View],
+    log: Mapping[str, Any],
+) -> dict[str, Any]:
+    seconds, nanoseconds = divmod(observation.stamp, 1_000_000_000)
+    artifacts = [path for view in views for path in (view.rgb, view.depth) if path]
+    return {
+        'step_idx': step_idx,
+        'stamp': {'sec': seconds, 'nanosec': nanoseconds},
+        'frame_id': observation.frame_id,
+        'episode': observation.episode,
+        'control_step': observation.step,
+        'instruction': observation.instruction,
+        'state': report.describe_state(observation),
+        **report.describe_episode(observation),
+        'workspace': {
+            'min': spec.limits.workspace_min.tolist(),
+            'max': spec.limits.workspace_max.tolist(),
+        },
+        'views': [view.to_json() for view in views],
+        'artifacts': artifacts,
+        'log': {
+            'command': log.get('command'),
+            'result': log.get('result'),
+            'elapsed_s': log.get('elapsed_s'),
+        },
+    }

@@ -1,0 +1,113 @@
+"""The toolkit of a manipulator: perception on the dumps, motion through the primitive driver."""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rpent_ros.errors import InvalidRequest
+from rpent_ros.ports import ShouldStop
+from rpent_ros.primitives.manipulation import ManipulationPrimitives, never
+from rpent_ros.states import View
+from rpent_ros.tools import dump, perception
+from rpent_ros.tools.result import ToolResult
+from rpent_ros.tools.toolkit import Claim, Toolkit
+
+OnDump = Callable[[dump.StepDump], None]
+LEARNED = ('pi0_pick', 'pi0_doubled')
+
+
+class ManipulationToolkit(Toolkit):
+    """Tools of an arm with a gripper.  Dumps state 0 on construction: reset the driver first.
+
+    Args:
+      primitives_kwargs: given to `primitives` as they are: env, spec, model, policy, settings.
+      specs: definitions of the tools to offer; the learned ones are left out without a policy.
+      output_dir: the run folder.
+      primitives: class of the primitive driver.
+      on_dump: called with every state dump.
+      should_stop: asked between control steps.
+    """
+
+    def __init__(
+        self,
+        *,
+        primitives_kwargs: Mapping[str, Any],
+        specs: Sequence[Mapping[str, Any]],
+        output_dir: pathlib.Path | str,
+        primitives: type[ManipulationPrimitives] = ManipulationPrimitives,
+        on_dump: OnDump | None = None,
+        should_stop: ShouldStop = never,
+    ) -> None:
+        driver = primitives(**primitives_kwargs, should_stop=self.should_stop)
+        super().__init__(driver, should_stop=should_stop)
+        self.driver = driver
+        self.output_dir = pathlib.Path(output_dir)
+        self._on_dump = on_dump or (lambda _: None)
+        readers = {
+            'view_env_state': functools.partial(perception.view_env_state, self.output_dir),
+            'back_project': functools.partial(perception.back_project, self.output_dir),
+        }
+        for spec in specs:
+            name = spec['name']
+            if name in readers:
+                self.add_tool(name, spec, readers[name], reads_only=True)
+            elif name == 'finish':
+                self.add_tool(name, spec, self.finish)
+            elif name not in LEARNED or driver.has_policy:
+                self.add_tool(name, spec, functools.partial(self._step, name))
+        self._last = self.dump({})
+
+    @property
+    def last_dump(self) -> dump.StepDump:
+        """The newest state dump."""
+        return self._last
+
+    def dump(self, log: Mapping[str, Any]) -> dump.StepDump:
+        """Write a state dump; a robot with more senses overrides this."""
+        index = self._last.index + 1 if hasattr(self, '_last') else 0
+        self._last = dump.dump_state(self.driver, self.output_dir, index, log)
+        self._on_dump(self._last)
+        return self._last
+
+    def finish(self, status: str, summary: str) -> ToolResult:
+        """Store the planner's claim; the verdict is the driver's.
+
+        Raises:
+          InvalidRequest: success is claimed although nothing has moved.
+        """
+        if status == 'success' and self.motions == 0:
+            raise InvalidRequest(
+                'finish: success cannot be claimed before anything has moved; carry out the '
+                'task, or finish with failure or stuck'
+            )
+        self.claim = Claim(status, summary)
+        return ToolResult(data={'status': status, 'summary': summary}, ends_run=True)
+
+    def _record(
+        self, name: str, arguments: Mapping[str, Any], outcome: ToolResult, seconds: float
+    ) -> ToolResult:
+        now = self.driver.env.observe()
+        before = self._last.observation
+        moved = (now.episode, now.step) != (before.episode, before.step)
+        result = {'ok': outcome.ok, 'code': outcome.code.name, 'message': outcome.message}
+        if moved:
+            # A refused motion changed nothing: no new pictures of the same scene.
+            self.motions += 1
+            self.dump({
+                'command': {'tool': name, 'arguments': dict(arguments)},
+                'result': {**result, **outcome.data},
+                'elapsed_s': round(seconds, 3),
+            })
+        entry = self._last.entry
+        views = [View.from_json(view) for view in entry['views']]
+        data = {
+            **outcome.data,
+            'seconds': round(seconds, 3),
+            'step_idx': self._last.index,
+            'state': entry['state'],
+        }
+        images = perception.images_of(self.output_dir, views) if moved else ()
+        return ToolResult(outcome.code, outcome.message, data, images)
