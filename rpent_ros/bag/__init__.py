@@ -4,6 +4,7 @@ A bag is a folder with one .mcap file and rosbag2's metadata.yaml.
 """
 
 from rpent_ros.bag.definitions import MessageDefinition, load_definition
+from rpent_ros.bag.recording import Recording
 from rpent_ros.bag.records import BagSummary, QosProfile
 from rpent_ros.bag.repair import repair
 from rpent_ros.bag.verify import verify
@@ -14,6 +15,7 @@ __all__ = [
     'BagWriter',
     'MessageDefinition',
     'QosProfile',
+    'Recording',
     'load_definition',
     'repair',
     'verify',
