@@ -115,6 +115,8 @@ class EnvSpec:
       make_policy: builds a policy by name for the vla process; None: the robot brings none.
       default_policy: name of the policy that needs no weights.
       parameters: path of params.yaml, the parameters of this robot's nodes.
+      env_client: returns the class of the agent-side client, with robot-specific calls; None: the
+        generic one.  Called in the agent process only.
     """
 
     name: str
@@ -124,6 +126,7 @@ class EnvSpec:
     default_policy: str = 'oracle'
     make_policy: Callable[[str, Mapping[str, Any]], Any] | None = None
     parameters: pathlib.Path | None = None
+    env_client: Callable[[], type] | None = None
 
 
 def known_robots() -> tuple[str, ...]:

@@ -24,7 +24,28 @@ class RecipeCall:
     arguments: Mapping[str, Any]
 
 
-def load(path: pathlib.Path | str) -> list[RecipeCall]:
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """The tool calls of one recipe file, in order."""
+
+    path: pathlib.Path
+    calls: tuple[RecipeCall, ...]
+
+    def check_tools(self, known: Collection[str]) -> None:
+        """Refuse a recipe that names a tool that the robot does not have.
+
+        Raises:
+          BadRecipe: naming the line and the known tools.
+        """
+        for call in self.calls:
+            if call.tool not in known:
+                raise BadRecipe(
+                    f'recipe {self.path}, line {call.line}: unknown tool {call.tool!r}; '
+                    f'known tools: {", ".join(known)}'
+                )
+
+
+def load(path: pathlib.Path | str) -> Recipe:
     """Read a recipe.  Empty lines and lines that start with # are skipped.
 
     Raises:
@@ -36,28 +57,14 @@ def load(path: pathlib.Path | str) -> list[RecipeCall]:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, 'strerror', None) or error
         raise BadRecipe(f'recipe {path} cannot be read: {reason}') from None
-    calls = [
+    calls = tuple(
         _parse(path, number, line)
         for number, line in enumerate(text.splitlines(), start=1)
         if line.strip() and not line.lstrip().startswith('#')
-    ]
+    )
     if not calls:
         raise BadRecipe(f'recipe {path} is empty; expected one tool call a line')
-    return calls
-
-
-def check_tools(path: pathlib.Path | str, calls: list[RecipeCall], known: Collection[str]) -> None:
-    """Refuse a recipe that names a tool that the robot does not have.
-
-    Raises:
-      BadRecipe: naming the line and the known tools.
-    """
-    for call in calls:
-        if call.tool not in known:
-            raise BadRecipe(
-                f'recipe {path}, line {call.line}: unknown tool {call.tool!r}; '
-                f'known tools: {", ".join(known)}'
-            )
+    return Recipe(path, calls)
 
 
 def _parse(path: pathlib.Path, number: int, line: str) -> RecipeCall:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Callable
 
 from rpent_ros.cerebrums.base import Cerebrum
+from rpent_ros.cerebrums.recipe import load
 from rpent_ros.cerebrums.scripted import ScriptedCerebrum
 from rpent_ros.errors import InvalidRequest
 
 
 def _scripted(instruction: str, recipe: str) -> Cerebrum:
-    return ScriptedCerebrum(pathlib.Path(recipe).expanduser() if recipe else None, instruction)
+    return ScriptedCerebrum(instruction, load(recipe) if recipe else None)
 
 
 _MAKERS: dict[str, Callable[[str, str], Cerebrum]] = {'scripted': _scripted}
@@ -32,6 +32,7 @@ def make_cerebrum(name: str, *, instruction: str = '', recipe: str = '') -> Cere
 
     Raises:
       InvalidRequest: unknown name; the message lists the known ones.
+      BadRecipe: the recipe cannot be read.
     """
     if name not in _MAKERS:
         raise InvalidRequest(

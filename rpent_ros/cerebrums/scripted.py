@@ -7,13 +7,12 @@ matter, and is announced by that policy.
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from rpent_ros.cerebrums import recipe
 from rpent_ros.cerebrums.base import CerebrumResult, Steering, Tools
+from rpent_ros.cerebrums.recipe import Recipe
 from rpent_ros.errors import ErrorCode
 from rpent_ros.session import Limits
 from rpent_ros.tools.result import ToolResult
@@ -39,10 +38,10 @@ def pick_clause(sentence: str) -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class ScriptedCerebrum:
-    """Plays `recipe_path`, or carries out `instruction`, or else the task's own sentence."""
+    """Plays `recipe`, or carries out `instruction`, or else the task's own sentence."""
 
-    recipe_path: pathlib.Path | None = None
     instruction: str = ''
+    recipe: Recipe | None = None
 
     @property
     def name(self) -> str:
@@ -58,23 +57,9 @@ class ScriptedCerebrum:
         steering: Steering,
     ) -> CerebrumResult:
         """See `Cerebrum.solve`; the prompts are for language models and are not read."""
-        if self.recipe_path is not None:
-            return self._play(toolkit, steering)
+        if self.recipe is not None:
+            return _play(self.recipe, toolkit, steering)
         return _GoalPlan(toolkit, steering, self.instruction).solve()
-
-    def _play(self, toolkit: Tools, steering: Steering) -> CerebrumResult:
-        assert self.recipe_path is not None
-        calls = recipe.load(self.recipe_path)
-        recipe.check_tools(self.recipe_path, calls, [spec['name'] for spec in toolkit.specs])
-        success = False
-        for call in calls:
-            _acknowledge(toolkit, steering)
-            # A call that failed when the recipe was made may fail again; the rest still counts.
-            result = toolkit.call(call.tool, call.arguments)
-            if result.ends_run:
-                return _ended(result)
-            success = bool(result.data.get('success', success))
-        return _finish(toolkit, success, f'played {len(calls)} calls of {self.recipe_path}')
 
 
 class _GoalPlan:
@@ -148,8 +133,20 @@ class _GoalPlan:
         return self._last
 
     def _finish(self, status: str, summary: str) -> CerebrumResult:
-        result = self._toolkit.call('finish', {'status': status, 'summary': summary})
-        return _ended(result)
+        return _ended(self._toolkit.call('finish', {'status': status, 'summary': summary}))
+
+
+def _play(recipe: Recipe, toolkit: Tools, steering: Steering) -> CerebrumResult:
+    recipe.check_tools([spec['name'] for spec in toolkit.specs])
+    success = False
+    for call in recipe.calls:
+        _acknowledge(toolkit, steering)
+        # A call that failed when the recipe was made may fail again; the rest still counts.
+        result = toolkit.call(call.tool, call.arguments)
+        if result.ends_run:
+            return _ended(result)
+        success = bool(result.data.get('success', success))
+    return _finish(toolkit, success, f'played {len(recipe.calls)} calls of {recipe.path}')
 
 
 def _acknowledge(toolkit: Tools, steering: Steering) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from rpent_ros.contracts.specs import DriverSpec, PolicySpec
@@ -27,9 +28,12 @@ class ManipulationPrimitives:
       spec: what the driver offers.
       model: the policy; None: no learned skills.
       policy: what the policy needs; None with `model`.
-      settings: parameters of the robot.
+      settings: parameters of the robot; None: `default_settings`.
+      image_size: longer side of the planner's pictures [px]; None: as the settings say.
       should_stop: asked between control steps.
     """
+
+    default_settings = ManipulationSettings()
 
     def __init__(
         self,
@@ -38,11 +42,14 @@ class ManipulationPrimitives:
         model: VlaClient | None = None,
         policy: PolicySpec | None = None,
         settings: ManipulationSettings | None = None,
+        image_size: int | None = None,
         should_stop: ShouldStop = never,
     ) -> None:
         self.env = env
         self.spec = spec
-        self.settings = settings or ManipulationSettings()
+        self.settings = settings or self.default_settings
+        if image_size is not None:
+            self.settings = dataclasses.replace(self.settings, image_size=image_size)
         self.arm = Arm(env, self.settings, should_stop)
         self._skills = None
         if model is not None and policy is not None:

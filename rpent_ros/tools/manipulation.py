@@ -89,6 +89,10 @@ class ManipulationToolkit(Toolkit):
     def _record(
         self, name: str, arguments: Mapping[str, Any], outcome: ToolResult, seconds: float
     ) -> ToolResult:
+        if self._outer_stop():
+            # The run is over and its components may be gone: nobody will read another dump.
+            data = {**outcome.data, 'seconds': round(seconds, 3)}
+            return ToolResult(outcome.code, outcome.message, data)
         now = self.driver.env.observe()
         before = self._last.observation
         moved = (now.episode, now.step) != (before.episode, before.step)

@@ -1,0 +1,57 @@
+"""The LIBERO toolkit: the manipulator's tools with the Panda's measures."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from rpent_ros.ports import ShouldStop
+from rpent_ros.primitives.manipulation import ManipulationPrimitives, never
+from rpent_ros.primitives.settings import ManipulationSettings
+from rpent_ros.tools.definitions import manipulation_tools
+from rpent_ros.tools.dump import dump_state
+from rpent_ros.tools.manipulation import ManipulationToolkit, OnDump
+
+__all__ = ['CAMERAS', 'TOOLS_SPEC', 'LiberoPrimitives', 'LiberoToolkit', 'dump_state']
+
+CAMERAS = ('agentview', 'wrist')
+
+# What language models see: name, description and input_schema of each tool.
+TOOLS_SPEC = manipulation_tools(CAMERAS)
+
+
+class LiberoPrimitives(ManipulationPrimitives):
+    """The moving tools, one method each.
+
+    The Panda's fingers are 0.08 m apart when open; the thinnest object is a bowl's rim of 4 mm.
+    """
+
+    default_settings = ManipulationSettings(
+        min_descent=0.10,
+        min_lift=0.05,
+        min_grasp_width=0.002,
+        max_grasp_width=0.07,
+        approach_height=0.10,
+    )
+
+
+class LiberoToolkit(ManipulationToolkit):
+    """Tools for LIBERO scenes.  Arguments as `ManipulationToolkit`."""
+
+    def __init__(
+        self,
+        *,
+        primitives_kwargs: Mapping[str, Any],
+        output_dir: pathlib.Path | str,
+        on_dump: OnDump | None = None,
+        should_stop: ShouldStop = never,
+    ) -> None:
+        super().__init__(
+            primitives_kwargs=primitives_kwargs,
+            specs=TOOLS_SPEC,
+            output_dir=output_dir,
+            primitives=LiberoPrimitives,
+            on_dump=on_dump,
+            should_stop=should_stop,
+        )

@@ -1,0 +1,330 @@
+"""One run, from the output folder to the result: describe, check, reset, plan, record.
+
+Pure Python against the ports; the agent node supplies ROS clients, tests supply objects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from rpent_ros import events, files, run_dir
+from rpent_ros.cerebrums.base import Cerebrum, CerebrumResult, Steering
+from rpent_ros.cerebrums.registry import make_cerebrum
+from rpent_ros.contracts.compatibility import check_compatible
+from rpent_ros.contracts.observation import Observation
+from rpent_ros.contracts.specs import DriverSpec, PolicySpec
+from rpent_ros.errors import ErrorCode, RpentError
+from rpent_ros.ports import EnvClient, VlaClient
+from rpent_ros.robot import load_robot_package
+from rpent_ros.run import RunConfig, RunResult, reason_of
+from rpent_ros.session import FATAL, Session, StopFlag
+from rpent_ros.tools.dump import StepDump
+from rpent_ros.tools.manipulation import ManipulationToolkit
+
+LOG = logging.getLogger('rpent_ros.agent')
+
+class Recorder(Protocol):
+    """Records a run to a bag."""
+
+    def start(self, run_id: str, path: str) -> None:
+        """Open a new bag in the folder `path`; returns when it records."""
+
+    def stop(self) -> Mapping[str, Any]:
+        """Close the bag; returns facts about it, at least its path."""
+
+
+def run_task(
+    config: RunConfig,
+    env: EnvClient,
+    vla: VlaClient | None,
+    sink: events.Sink,
+    should_stop: StopFlag,
+    *,
+    recorder: Recorder | None = None,
+    cerebrum: Cerebrum | None = None,
+    steering: Steering | None = None,
+) -> RunResult:
+    """Carry out one task and write down everything about it.
+
+    Args:
+      config: what to do.
+      env: the driver.
+      vla: the policy; None: the learned tools are not offered.
+      sink: told what happens.
+      should_stop: asks the run to end; the robot then holds still.
+      recorder: records a bag beside the other files; None: no bag.
+      cerebrum: planner to use instead of the one that `config` names.
+      steering: messages from people to the planner.
+
+    Returns:
+      The result, also when the run was refused, cut short or failed; never raises RpentError.
+    """
+    run_id = config.run_id or run_dir.new_run_id(config.tag)
+    try:
+        folder = run_dir.create(config.output_dir, config.tag, overwrite=config.overwrite)
+    except RpentError as error:
+        return RunResult(
+            run_id, output_dir=config.output_dir, status='refused', reason='refused',
+            code=error.code, message=str(error),
+        )  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        log = events.LogSink(folder.log)
+        stack.callback(log.close)
+        run = _Run(
+            config, run_id, folder, env, vla, events.Fanout([log, sink]), should_stop,
+            recorder, steering or Steering(),
+        )  # fmt: skip
+        return run.execute(cerebrum)
+
+
+class _Run:
+    """The state of one run, so that every way out can report what is known by then."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        run_id: str,
+        folder: run_dir.RunDir,
+        env: EnvClient,
+        vla: VlaClient | None,
+        sink: events.Sink,
+        should_stop: StopFlag,
+        recorder: Recorder | None,
+        steering: Steering,
+    ) -> None:
+        self._config = config
+        self._run_id = run_id
+        self._folder = folder
+        self._env = env
+        self._vla = vla
+        self._sink = sink
+        self._stop = should_stop
+        self._recorder = recorder
+        self._steering = steering
+        self._started = time.monotonic()
+        self._session = Session(
+            run=folder,
+            run_id=run_id,
+            sink=sink,
+            limits=config.limits,
+            should_stop=should_stop,
+        )
+        self._toolkit: ManipulationToolkit | None = None
+        self._recording = False
+        self._record: dict[str, Any] = {}
+        self._instruction = config.instruction
+
+    def execute(self, cerebrum: Cerebrum | None) -> RunResult:
+        """Run and report; foreseen failures become results, others are reported and logged."""
+        code, message, outcome = ErrorCode.OK, '', None
+        try:
+            planner = cerebrum or make_cerebrum(
+                self._config.cerebrum,
+                instruction=self._config.instruction,
+                recipe=self._config.recipe,
+            )
+            self._prepare(planner)
+            outcome = self._plan(planner)
+        except RpentError as error:
+            code, message = error.code, str(error)
+        except Exception as error:
+            # The edge of the agent: whatever went wrong, the run's files tell of it.
+            LOG.exception('run %s failed', self._run_id)
+            code, message = ErrorCode.UNKNOWN, f'{type(error).__name__}: {error}'
+        except BaseException:
+            self._stop.set('interrupted')
+            self._close(self._result(ErrorCode.CANCELED, 'the process was interrupted', None))
+            raise
+        return self._close(self._result(code, message, outcome))
+
+    def _prepare(self, planner: Cerebrum) -> None:
+        """Everything before the planner's first move."""
+        config = self._config
+        self._record = {
+            'run_id': self._run_id,
+            'robot': config.robot,
+            'suite': config.suite,
+            'task': config.task,
+            'seed': config.seed,
+            'instruction': config.instruction,
+            'cerebrum': planner.name,
+            'recipe': config.recipe,
+            'limits': dataclasses.asdict(config.limits),
+            'image_size': config.image_size,
+            'started': _now(),
+            'git_commit': run_dir.git_commit(),
+            'versions': run_dir.versions(),
+        }
+        run_dir.write_config(self._folder, self._record)
+        package = load_robot_package(config.robot)
+        spec = self._env.describe()
+        policy = self._vla.describe() if self._vla is not None else None
+        if policy is not None:
+            check_compatible(spec, policy)
+        self._record['policy'] = _policy_facts(policy)
+        if self._recorder is not None:
+            self._recorder.start(self._run_id, str(self._folder.bag))
+            self._recording = True
+        observation, facts = self._env.reset(
+            suite=config.suite, task=config.task, seed=config.seed
+        )
+        self._instruction = config.instruction or observation.instruction
+        self._record.update(instruction=self._instruction, reset=dict(facts))
+        run_dir.write_config(self._folder, self._record)
+        self._sink.event(self._event(events.RUN_STARTED, self._record))
+        if policy is not None and policy.privileged:
+            self._session.warn(
+                f'policy {policy.name} uses privileged simulator state that a real robot does '
+                'not have'
+            )
+        self._toolkit = package.get_toolkit(
+            primitives_kwargs={
+                'env': self._env,
+                'spec': spec,
+                'model': self._vla,
+                'policy': policy,
+                'image_size': config.image_size,
+            },
+            output_dir=self._folder.path,
+            on_dump=self._on_dump,
+            should_stop=self._session.should_stop,
+        )
+        self._session.attach(self._toolkit)
+        self._prompts = package.get_env_spec().prompts.render(
+            prompt_variables(config, spec, self._toolkit, self._instruction)
+        )
+
+    def _plan(self, planner: Cerebrum) -> CerebrumResult:
+        system, user = self._prompts
+        self._session.note('system', system)
+        self._session.note('user', user)
+        return planner.solve(system, user, self._session, self._config.limits, self._steering)
+
+    def _on_dump(self, dump: StepDump) -> None:
+        self._sink.step(self._run_id, dump)
+
+    def _event(self, kind: str, data: Mapping[str, Any]) -> events.Event:
+        return events.Event(kind, run_id=self._run_id, data=files.plain(dict(data)))
+
+    def _result(
+        self, code: ErrorCode, message: str, outcome: CerebrumResult | None
+    ) -> RunResult:
+        last = self._last_observation(code)
+        claim = self._toolkit.claim if self._toolkit is not None else None
+        achieved = last is not None and last.success
+        reason = reason_of(code, self._toolkit is not None, self._stop.reason)
+        if reason in ('cancelled', 'interrupted') and code in FATAL:
+            code = ErrorCode.CANCELED
+        if code == ErrorCode.OK and claim is None:
+            reason = 'gave_up'
+            message = (outcome.stop_reason if outcome else '') or 'the planner called no finish'
+        status = 'achieved' if achieved else 'not_achieved'
+        if reason in ('refused', 'component_failed'):
+            status = {'refused': 'refused', 'component_failed': 'failed'}[reason]
+        if code == ErrorCode.OK and not achieved:
+            code = ErrorCode.NOT_ACHIEVED
+            claimed = claim.status if claim else 'nothing'
+            message = message or (
+                f"the task's predicate does not hold; the planner claimed {claimed}"
+            )
+        return RunResult(
+            self._run_id,
+            output_dir=str(self._folder.path),
+            status=status,
+            reason=reason,
+            claimed=claim.status if claim else '',
+            achieved=achieved,
+            privileged=self._session.privileged,
+            steps=last.step if last is not None else 0,
+            seconds=time.monotonic() - self._started,
+            tool_calls=self._session.turns,
+            code=code,
+            message=message,
+            details={
+                'robot': self._config.robot,
+                'suite': self._config.suite,
+                'task': self._config.task,
+                'seed': self._config.seed,
+                'instruction': self._instruction,
+                'cerebrum': self._config.cerebrum,
+                'summary': claim.summary if claim else '',
+                'usage': dict(outcome.usage) if outcome else {},
+                'started': self._record.get('started', ''),
+                'ended': _now(),
+            },
+        )
+
+    def _last_observation(self, code: ErrorCode) -> Observation | None:
+        """The state at the end, from the driver if it still answers."""
+        if self._toolkit is None:
+            return None
+        if code not in FATAL and self._stop.reason != 'interrupted':
+            with contextlib.suppress(RpentError):
+                return self._env.observe()
+        return self._toolkit.last_dump.observation
+
+    def _close(self, result: RunResult) -> RunResult:
+        """Tell, stop the recording, write the files; nothing here may lose the result."""
+        self._sink.event(self._event(events.RUN_FINISHED, result.to_json()))
+        if self._recording and self._recorder is not None:
+            try:
+                result = dataclasses.replace(result, bag=dict(self._recorder.stop()))
+            except RpentError as error:
+                self._session.warn(f'the bag was not closed: {error}')
+                result = dataclasses.replace(
+                    result, bag={'path': str(self._folder.bag), 'error': str(error)}
+                )
+        if self._toolkit is not None:
+            self._toolkit.close()
+        try:
+            self._session.write_transcript(result=result.to_json())
+            files.write_json(self._folder.result, result.to_json())
+        except OSError as error:
+            LOG.error('%s cannot be written: %s', self._folder.result, error)
+            return dataclasses.replace(
+                result, status='failed', code=ErrorCode.BAD_OUTPUT_DIR, message=str(error)
+            )
+        return result
+
+
+def prompt_variables(
+    config: RunConfig, spec: DriverSpec, toolkit: ManipulationToolkit, instruction: str
+) -> dict[str, Any]:
+    """Values of the placeholders that prompts may use."""
+    limits = spec.limits
+    box = [
+        f'{axis} {low:.2f} to {high:.2f} m'
+        for axis, low, high in zip('xyz', limits.workspace_min, limits.workspace_max)
+    ]
+    return {
+        'suite': config.suite,
+        'task': config.task,
+        'seed': config.seed,
+        'recipe_tag': config.tag,
+        'output_dir': config.output_dir,
+        'instruction': instruction,
+        'robot': spec.robot,
+        'base_frame': spec.base_frame,
+        'cameras': ', '.join(camera.name for camera in spec.cameras),
+        'workspace': ', '.join(box),
+        'tools': ', '.join(tool.name for tool in toolkit.tools),
+        'image_size': toolkit.driver.settings.image_size,
+        'max_tool_calls': config.limits.max_tool_calls or 'any number of',
+        'max_minutes': f'{config.limits.max_seconds / 60:.0f}' if config.limits.max_seconds else '',
+    }
+
+
+def _policy_facts(policy: PolicySpec | None) -> dict[str, Any] | None:
+    if policy is None:
+        return None
+    return {'name': policy.name, 'privileged': policy.privileged, 'horizon': policy.horizon}
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='milliseconds')

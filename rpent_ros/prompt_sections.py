@@ -1,0 +1,58 @@
+"""Prompt sections that every manipulator shares.  Placeholders are filled by `rpent_ros.agent`."""
+
+from __future__ import annotations
+
+from rpent_ros.prompts import BulletList, Numbered
+
+FRAMES = BulletList([
+    'All positions are [x, y, z] in metres in the frame {{base_frame}}; z points up, angles are '
+    'in radians, yaw is the direction of the tool x axis about z.',
+    'The tool centre point is the point between the finger pads.  It can be sent anywhere in '
+    'the workspace box: {{workspace}}.  A target outside is refused and nothing moves.',
+    'Images are upright.  Pixels are [row, column], [0, 0] is top left.  The images shown are up '
+    'to {{image_size}} pixels wide; that is the resolution "high" of back_project.',
+    'Cameras: {{cameras}}.',
+])
+
+TOOLS = BulletList([
+    'Available: {{tools}}.  Some clients show a tool under a longer name, mcp__rpent__move_to for '
+    'move_to: it is the same tool.',
+    'One tool at a time.  A tool that moves answers when the motion has ended, and its answer '
+    'already holds the new state and images: do not call view_env_state to see them again.',
+    'Every answer says ok, code and message.  If ok is false the message says what was expected '
+    'and what to do; hint says more.  Check settled and distance_left before you rely on a pose.',
+    'The gripper keeps its last command unless a tool is told otherwise, so a held object stays '
+    'held while the arm moves.',
+])
+
+LOCALISE = Numbered([
+    'Find the object in the images and choose a pixel well inside it.',
+    'Call back_project on that pixel, or on a region with a band of heights.  A large spread '
+    'means that the pixel lies on an edge: choose another.',
+    'Check the point with a second pixel or the other camera before you move there.',
+])
+
+RECOVERY = BulletList([
+    'NOT_GRASPED: release, go up at least 0.15 m, look at the images, then try again; word the '
+    'prompt differently or use scripted_grasp on a point that you measured.',
+    'NOT_REACHED: something is in the way or the arm is at its limit.  Go up first, then sideways.',
+    'OUT_OF_WORKSPACE or BAD_ARGUMENTS: nothing moved; correct the arguments.',
+    'BAD_PIXEL: choose a pixel on the object, not beside it.',
+    'The same call with the same result twice: change something, do not repeat it.',
+    'EPISODE_OVER: nothing can move any more; call finish.',
+    'STOPPED: a person stopped the robot.  Do not try to get around it; finish with stuck.',
+])
+
+OUTPUT = BulletList([
+    'End with exactly one call of finish: status success, failure or stuck, and a summary of what '
+    'you did and what you saw last.',
+    "The task's own predicate decides what was achieved; your claim is recorded beside it, so "
+    'claim success only for what you have seen.',
+    'You have {{max_tool_calls}} tool calls.',
+])
+
+USER = {
+    'Task': '{{instruction}}',
+    'Run': 'Robot {{robot}}, suite {{suite}}, task {{task}}, seed {{seed}} ({{recipe_tag}}).  '
+    'The scene has been reset and the arm stands still.  Begin.',
+}
