@@ -10,7 +10,7 @@ import dataclasses
 import datetime
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from rpent_ros import events, files, run_dir
@@ -49,6 +49,7 @@ def run_task(
     recorder: Recorder | None = None,
     cerebrum: Cerebrum | None = None,
     steering: Steering | None = None,
+    await_components: Callable[[], None] | None = None,
 ) -> RunResult:
     """Carry out one task and write down everything about it.
 
@@ -61,6 +62,7 @@ def run_task(
       recorder: records a bag beside the other files; None: no bag.
       cerebrum: planner to use instead of the one that `config` names.
       steering: messages from people to the planner.
+      await_components: called first; returns when driver and policy answer, or raises RpentError.
 
     Returns:
       The result, also when the run was refused, cut short or failed; never raises RpentError.
@@ -78,7 +80,7 @@ def run_task(
         stack.callback(log.close)
         run = _Run(
             config, run_id, folder, env, vla, events.Fanout([log, sink]), should_stop,
-            recorder, steering or Steering(),
+            recorder, steering or Steering(), await_components or (lambda: None),
         )  # fmt: skip
         return run.execute(cerebrum)
 
@@ -97,6 +99,7 @@ class _Run:
         should_stop: StopFlag,
         recorder: Recorder | None,
         steering: Steering,
+        await_components: Callable[[], None],
     ) -> None:
         self._config = config
         self._run_id = run_id
@@ -107,6 +110,7 @@ class _Run:
         self._stop = should_stop
         self._recorder = recorder
         self._steering = steering
+        self._await_components = await_components
         self._started = time.monotonic()
         self._session = Session(
             run=folder,
@@ -163,6 +167,7 @@ class _Run:
         }
         run_dir.write_config(self._folder, self._record)
         package = load_robot_package(config.robot)
+        self._await_components()
         spec = self._env.describe()
         policy = self._vla.describe() if self._vla is not None else None
         if policy is not None:

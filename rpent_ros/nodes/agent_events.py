@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
@@ -64,8 +65,6 @@ class RosSink:
 
     def flush(self, timeout_s: float) -> None:
         """Wait until every subscriber has acknowledged the events, at most `timeout_s`."""
-        from rclpy.duration import Duration
-
         self._events.wait_for_all_acked(Duration(seconds=timeout_s))
 
 

@@ -71,7 +71,7 @@ def dump_state(
     observation, shots = _photograph(driver)
     try:
         views = _write_images(output_dir, step_idx, shots)
-        entry = _entry(driver.spec, observation, step_idx, views, log)
+        entry = files.plain(_entry(driver.spec, observation, step_idx, views, log))
         States(output_dir).append(entry)
     except OSError as error:
         raise BadOutputDir(

@@ -1,0 +1,407 @@
+"""AgentNode: runs tasks, serves the tools, tells what happens."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import pathlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from rpent_msgs.action import RunTask
+from rpent_msgs.srv import CallTool, ListTools
+from rpent_ros import events, run_dir
+from rpent_ros.agent import run_task
+from rpent_ros.cerebrums.base import Steering
+from rpent_ros.errors import (
+    BadArguments,
+    Canceled,
+    ErrorCode,
+    RpentError,
+    RunActive,
+    ToolBusy,
+    Unavailable,
+)
+from rpent_ros.manual import ManualTools
+from rpent_ros.nodes.agent_events import FeedbackSink, RosSink
+from rpent_ros.nodes.env_client import RosEnvClient
+from rpent_ros.nodes.main_thread import MainThread
+from rpent_ros.nodes.parameters import declare, parameter
+from rpent_ros.nodes.process import Shutdown, run_node
+from rpent_ros.nodes.recorder_client import RosRecorder
+from rpent_ros.nodes.vla_client import RosVlaClient
+from rpent_ros.ports import EnvClient, VlaClient
+from rpent_ros.robot import load_robot_package
+from rpent_ros.run import RunConfig, RunResult
+from rpent_ros.session import Limits, StopFlag
+from rpent_ros.tools.result import ToolResult
+
+# How long a component that was there before is waited for [s]; at the start it is `wait_s`.
+_PEER_WAIT_S = 2.0
+# How long a run may take to write its files once the process is told to end [s].
+_DRAIN_S = 2.5
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentParameters:
+    """The parameters of an AgentNode, see config/agent.yaml."""
+
+    robot: str = parameter('libero', 'Robot package that brings toolkit and prompts.')
+    suite: str = parameter('', 'Task suite of runs whose goal names none.')
+    task: int = parameter(0, 'Task index of runs whose goal names none.', low=0)
+    seed: int = parameter(0, 'Initial state of runs whose goal names none.', low=0, high=2**32 - 1)
+    instruction: str = parameter('', "Sentence for the planner; empty: the task's own.")
+    cerebrum: str = parameter('scripted', 'Planner of runs whose goal names none.')
+    recipe: str = parameter('', 'Recipe that the scripted planner plays; empty: none.')
+    output_dir: str = parameter('', 'Folder of a run whose goal names none; empty: runs/<run id>.')
+    overwrite: bool = parameter(False, 'Replace an earlier run in the same folder.')
+    autorun: bool = parameter(False, 'Start a run at once.')
+    exit_when_done: bool = parameter(False, 'End the process after that run.')
+    use_vla: bool = parameter(True, 'Offer the tools that need a vla node.')
+    record: bool = parameter(True, 'Have the recorder write a bag of every run.')
+    max_tool_calls: int = parameter(100, 'Tool calls of one run; 0: no limit.', low=0)
+    max_seconds: float = parameter(1200.0, 'Wall-clock time of one run [s]; 0.0: no limit.', low=0.0)
+    image_size: int = parameter(
+        -1, "Longer side of planners' pictures [px]; 0: as policies see; -1: robot's default.",
+        low=-1, high=2000,
+    )  # fmt: skip
+    wait_s: float = parameter(
+        120.0, 'How long to wait for driver, vla and recorder to appear [s].', low=0.0
+    )
+
+
+class AgentNode(Node):
+    """Serve runs and tools of one robot.
+
+    Tools and runs work on a thread of their own, so the executor always answers.
+    """
+
+    def __init__(
+        self, *, env: EnvClient | None = None, vla: VlaClient | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__('agent', **kwargs)
+        self._p = declare(self, AgentParameters)
+        self._package = load_robot_package(self._p.robot)
+        client = self._package.get_env_spec().env_client
+        make_env = client() if client is not None else RosEnvClient
+        self._env: EnvClient = env or make_env(self, wait_s=_PEER_WAIT_S)
+        self._vla = vla
+        if vla is None and self._p.use_vla:
+            self._vla = RosVlaClient(self, wait_s=_PEER_WAIT_S)
+        self._sink = RosSink(self)
+        self._recorder = RosRecorder(
+            self, wait_s=self._p.wait_s, before_stop=lambda: self._sink.flush(1.0)
+        )
+        self._console = events.LineSink(lambda line: print(line, flush=True))
+        self._manual = ManualTools(
+            self._p.robot,
+            suite=self._p.suite,
+            task=self._p.task,
+            seed=self._p.seed,
+            root=self._root(),
+            env=self._env,
+            vla=self._vla,
+            image_size=self._image_size,
+            on_dump=lambda dump: self._sink.step('manual', dump),
+        )
+        self._lock = threading.Lock()
+        self._active: _ActiveRun | None = None
+        self._tool_active = ''
+        self._closing = threading.Event()
+        self.last_result: RunResult | None = None
+        self._work = MainThread()
+        self._worker = threading.Thread(target=self._run_worker, name='agent', daemon=True)
+        self._worker.start()
+        self.create_subscription(String, 'agent/user_message', self._on_user_message, 10)
+        self.create_service(ListTools, 'agent/list_tools', self._on_list_tools)
+        self.create_service(CallTool, 'agent/call_tool', self._on_call_tool)
+        self._server = ActionServer(
+            self,
+            RunTask,
+            'agent/run_task',
+            execute_callback=self._on_run_task,
+            cancel_callback=self._on_cancel,
+        )
+
+    @property
+    def parameters(self) -> AgentParameters:
+        """The values that the node was started with."""
+        return self._p
+
+    def autorun(self, done: Callable[[], None]) -> None:
+        """Start the run that the parameters describe; `done` is called when it has ended."""
+        run = self._begin(RunTask.Goal(), None)
+        future = self._work.submit(lambda: self._run(run, FeedbackSink(lambda _: None)))
+        future.add_done_callback(lambda _: done())
+
+    def interrupt(self) -> None:
+        """End the active run, if there is one; safe in a signal handler."""
+        self._closing.set()
+        run = self._active
+        if run is not None:
+            run.stop.set('interrupted')
+        self._manual.cancel()
+        self._work.wake()
+
+    def drain(self) -> None:
+        """Wait until the active run has stopped the robot and written its files."""
+        self.interrupt()
+        deadline = time.monotonic() + _DRAIN_S
+        while self._worker.is_alive() and time.monotonic() < deadline:
+            try:
+                self._worker.join(0.1)
+            except KeyboardInterrupt:
+                # The signal is already being obeyed; an impatient second one changes nothing.
+                continue
+
+    def destroy_node(self) -> None:
+        """End the run and the node."""
+        self.drain()
+        self._server.destroy()
+        super().destroy_node()
+
+    async def _on_run_task(self, handle: Any) -> RunTask.Result:
+        try:
+            run = self._begin(handle.request, handle)
+        except RpentError as error:
+            handle.abort()
+            return RunTask.Result(error_code=int(error.code), error_msg=str(error))
+        feedback = FeedbackSink(handle.publish_feedback)
+        result: RunResult = await self._work.awaited(
+            lambda: self._run(run, feedback), self.executor
+        )
+        if handle.is_cancel_requested:
+            handle.canceled()
+        elif result.achieved:
+            handle.succeed()
+        else:
+            handle.abort()
+        return _result_message(result)
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        run = self._active
+        # The handle given here is another Python object for the same goal.
+        if run is None or run.handle is None or bytes(run.handle.goal_id.uuid) != bytes(
+            handle.goal_id.uuid
+        ):
+            return CancelResponse.REJECT
+        run.stop.set('cancelled')
+        return CancelResponse.ACCEPT
+
+    async def _on_call_tool(
+        self, request: CallTool.Request, response: CallTool.Response
+    ) -> CallTool.Response:
+        try:
+            arguments = _arguments(request)
+            self._claim_tool(request.name)
+        except RpentError as error:
+            return _fill_tool_response(response, ToolResult.refused(error))
+        try:
+            result = await self._work.awaited(
+                lambda: self._manual.call(request.name, arguments), self.executor
+            )
+        except RpentError as error:
+            result = ToolResult.refused(error)
+        except Exception as error:
+            # The edge of the service: the caller gets an answer, the log the traceback.
+            self.get_logger().error(f'{request.name} failed', exc_info=error)
+            result = ToolResult(ErrorCode.UNKNOWN, f'{type(error).__name__}: {error}')
+        finally:
+            self._tool_active = ''
+        return _fill_tool_response(response, result)
+
+    def _claim_tool(self, name: str) -> None:
+        with self._lock:
+            if self._active is not None:
+                raise RunActive(
+                    f'{name}: run {self._active.config.run_id} is active and its tools answer to '
+                    'its planner; wait for its end or cancel it'
+                )
+            if self._tool_active:
+                raise ToolBusy(f'{name}: {self._tool_active} is still running; wait for its result')
+            self._tool_active = name
+
+    def _on_list_tools(
+        self, _: ListTools.Request, response: ListTools.Response
+    ) -> ListTools.Response:
+        module = importlib.import_module(f'{self._package.__name__}.toolkit')
+        for spec in module.TOOLS_SPEC:
+            response.names.append(spec['name'])
+            response.specs_json.append(json.dumps(spec))
+        return response
+
+    def _on_user_message(self, message: String) -> None:
+        run = self._active
+        if run is None:
+            self.get_logger().warning('user message ignored: no run is active')
+            return
+        run.steering.push(message.data)
+
+    def _begin(self, goal: RunTask.Goal, handle: Any) -> _ActiveRun:
+        """Take the one place for a run.
+
+        Raises:
+          RunActive: it is taken.
+          ToolBusy: a tool called by hand is running.
+        """
+        config = self._config(goal)
+        with self._lock:
+            if self._active is not None:
+                raise RunActive(
+                    f'run {self._active.config.run_id} is active; wait for its end or cancel it'
+                )
+            if self._tool_active:
+                raise ToolBusy(f'{self._tool_active} is still running; wait for its result')
+            self._active = _ActiveRun(config, handle)
+            return self._active
+
+    def _config(self, goal: RunTask.Goal) -> RunConfig:
+        p = self._p
+        suite, task = goal.suite or p.suite, p.task if goal.task < 0 else goal.task
+        seed = p.seed if goal.seed < 0 else goal.seed
+        run_id = run_dir.new_run_id(run_dir.recipe_tag(suite, task, seed))
+        return RunConfig(
+            p.robot,
+            suite=suite,
+            task=task,
+            seed=seed,
+            output_dir=goal.output_dir or p.output_dir or str(self._root() / run_id),
+            overwrite=p.overwrite,
+            run_id=run_id,
+            instruction=goal.instruction or p.instruction,
+            cerebrum=goal.cerebrum or p.cerebrum,
+            recipe=p.recipe,
+            limits=Limits(p.max_tool_calls, p.max_seconds),
+            image_size=self._image_size,
+        )
+
+    def _run(self, run: _ActiveRun, feedback: FeedbackSink) -> RunResult:
+        """Carry out a run; on the worker thread."""
+        try:
+            self._manual.forget()
+            self.last_result = run_task(
+                run.config,
+                self._env,
+                self._vla,
+                events.Fanout([self._console, self._sink, feedback]),
+                run.stop,
+                recorder=self._recorder if self._p.record else None,
+                steering=run.steering,
+                await_components=lambda: self._await_components(run.stop),
+            )
+            if self.last_result.status in ('refused', 'failed'):
+                print(self.last_result.message, file=sys.stderr, flush=True)
+            return self.last_result
+        finally:
+            with self._lock:
+                self._active = None
+
+    def _await_components(self, stop: StopFlag) -> None:
+        """Return when driver and policy answer.
+
+        Raises:
+          Unavailable: one did not appear within `wait_s`.
+          Canceled: the run was asked to end meanwhile.
+        """
+        deadline = time.monotonic() + self._p.wait_s
+        for peer in (self._env, self._vla):
+            while peer is not None:
+                try:
+                    peer.describe()
+                    break
+                except Unavailable as error:
+                    if stop():
+                        raise Canceled(f'the run was {stop.reason} before it began') from None
+                    if time.monotonic() >= deadline:
+                        raise Unavailable(f'{error} (waited {self._p.wait_s:g} s)') from None
+
+    def _run_worker(self) -> None:
+        self._work.run(should_stop=self._closing.is_set, period_s=0.5)
+
+    def _root(self) -> pathlib.Path:
+        return pathlib.Path(self._p.output_dir).parent if self._p.output_dir else pathlib.Path('runs')
+
+    @property
+    def _image_size(self) -> int | None:
+        return None if self._p.image_size < 0 else self._p.image_size
+
+
+@dataclasses.dataclass
+class _ActiveRun:
+    """The run that is under way; `handle` is its goal, None if the node began it itself."""
+
+    config: RunConfig
+    handle: Any
+    stop: StopFlag = dataclasses.field(default_factory=StopFlag)
+    steering: Steering = dataclasses.field(default_factory=Steering)
+
+
+def _arguments(request: CallTool.Request) -> Any:
+    try:
+        return json.loads(request.arguments_json or '{}')
+    except ValueError as error:
+        raise BadArguments(
+            f'{request.name}: expected arguments_json as a JSON object, got '
+            f'{request.arguments_json[:60]!r} ({error})'
+        ) from None
+
+
+def _fill_tool_response(response: CallTool.Response, result: ToolResult) -> CallTool.Response:
+    response.error_code = int(result.code)
+    response.error_msg = result.message
+    response.result_json = json.dumps(result.to_json())
+    response.image_paths = [str(image.path) for image in result.images]
+    return response
+
+
+def _result_message(result: RunResult) -> RunTask.Result:
+    return RunTask.Result(
+        error_code=int(result.code),
+        error_msg=result.message,
+        run_id=result.run_id,
+        output_dir=result.output_dir,
+        claimed=result.claimed,
+        achieved=result.achieved,
+        privileged=result.privileged,
+        tool_calls=result.tool_calls,
+        steps=result.steps,
+        seconds=result.seconds,
+    )
+
+
+def _main_loop(node: AgentNode, shutdown: Shutdown) -> None:
+    shutdown.on_request(node.interrupt)
+    if node.parameters.autorun:
+        node.autorun(shutdown.request if node.parameters.exit_when_done else lambda: None)
+    shutdown.wait()
+    node.drain()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the agent.
+
+    Returns:
+      0 ended by a signal; with exit_when_done the run's: 0 achieved, 1 not, 2 refused, 3 failed.
+    """
+    nodes: list[AgentNode] = []
+
+    def make() -> AgentNode:
+        nodes.append(AgentNode())
+        return nodes[-1]
+
+    code = run_node('agent', make, argv, main_loop=_main_loop)
+    if code == 0 and nodes and nodes[0].parameters.exit_when_done and nodes[0].last_result:
+        return nodes[0].last_result.exit_code
+    return code
+
+
+if __name__ == '__main__':
+    sys.exit(main())
