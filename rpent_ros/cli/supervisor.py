@@ -1,0 +1,407 @@
+"""Starts the processes of a graph, watches them, and leaves none behind.
+
+For machines without launch_ros.  One thread and one event loop: output, exits and signals all
+wake the same selector, so nothing polls.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import selectors
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO
+
+_READ_BYTES = 1 << 16
+_KEPT_LINES = 12
+# Signal, and how long it is given before the next stronger one is sent [s].  With the head start
+# of the process that ends the run, this stays under the five seconds in which an aborted run
+# promises to be gone.
+_LADDER = ((signal.SIGINT, 2.2), (signal.SIGTERM, 0.6), (signal.SIGKILL, 0.5))
+_HEAD_START = 1.0
+_IMPATIENT_GRACE = 0.3
+_NO_SIGNAL = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """One process to run.
+
+    Attributes:
+      name: for messages; also the name of its log file.
+      argv: program and arguments.
+      after: names of processes that must be ready before this one is started.
+      announces: it prints a JSON line with "event": "transport_ready" when it is ready.
+      ready_timeout: how long that may take [s].
+      ends_run: when this process ends, the run has ended.
+      patience: how long it may take after a run that ended by itself [s]; 0.0: the usual time.
+    """
+
+    name: str
+    _: dataclasses.KW_ONLY
+    argv: Sequence[str]
+    after: tuple[str, ...] = ()
+    announces: bool = True
+    ready_timeout: float = 120.0
+    ends_run: bool = False
+    patience: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How a supervised run ended.
+
+    Attributes:
+      returncode: exit status of the process that ends the run; None: it did not end by itself.
+      interrupted: somebody pressed Ctrl-C or sent SIGTERM.
+      failure: what went wrong, in one sentence; '' if nothing did.
+      survivors: ids of processes that could not be killed.
+    """
+
+    returncode: int | None = None
+    _: dataclasses.KW_ONLY
+    interrupted: bool = False
+    failure: str = ''
+    survivors: tuple[int, ...] = ()
+
+
+class Supervisor:
+    """Runs the processes of one graph.
+
+    Args:
+      commands: what to start.
+      log_dir: folder for <name>.log; created.
+      env: environment of the processes.
+      on_line: called with (name, line) for every line that a process prints.
+      on_ready: called with the name of a process that has become ready.
+
+    Raises:
+      ValueError: a command waits for one that does not exist, or none ends the run.
+    """
+
+    def __init__(
+        self,
+        commands: Iterable[Command],
+        *,
+        log_dir: pathlib.Path,
+        env: Mapping[str, str] | None = None,
+        on_line: Callable[[str, str], None] = lambda name, line: None,
+        on_ready: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self._commands = tuple(commands)
+        known: set[str] = set()
+        for command in self._commands:
+            if not known.issuperset(command.after):
+                raise ValueError(f'{command.name}: expected {command.after} to come before it')
+            known.add(command.name)
+        if sum(command.ends_run for command in self._commands) != 1:
+            raise ValueError('expected exactly one command that ends the run')
+        self._log_dir = log_dir
+        # Nodes that see this end when the supervisor is gone, even if it was killed.
+        self._env = dict(os.environ if env is None else env) | {'RPENT_PARENT_WATCH': '1'}
+        self._on_line = on_line
+        self._on_ready = on_ready
+        self._children: dict[str, _Child] = {}
+        self._selector = selectors.DefaultSelector()
+        self._interrupts = 0
+        self._failure = ''
+        self._stopping = False
+
+    def run(self) -> Outcome:
+        """Start everything, wait for the end, stop everything.
+
+        Returns when no process is left.  Must be called from the main thread.
+        """
+        self._log_dir.mkdir(parents=True, exist_ok=True)
+        returncode = None
+        with self._catch_signals(), self._selector:
+            try:
+                self._start_all()
+                self._pump_until(self._over)
+                if not self._aborted:
+                    returncode = self._ending.process.returncode
+            finally:
+                self._stop_all()
+                survivors = self._sweep()
+                for child in self._children.values():
+                    child.close()
+        return Outcome(
+            returncode,
+            interrupted=self._interrupts > 0,
+            failure=self._failure,
+            survivors=survivors,
+        )
+
+    @property
+    def _ending(self) -> _Child:
+        return next(c for c in self._children.values() if c.command.ends_run)
+
+    @property
+    def _aborted(self) -> bool:
+        return self._interrupts > 0 or self._failure != ''
+
+    def _over(self) -> bool:
+        return self._aborted or not self._ending.running
+
+    def _start_all(self) -> None:
+        """Start each process as soon as those it waits for are ready."""
+        waiting = list(self._commands)
+        while waiting and not self._aborted:
+            ready = self._ready()
+            for command in [c for c in waiting if ready.issuperset(c.after)]:
+                waiting.remove(command)
+                self._start(command)
+            if waiting:
+                self._pump_until(lambda before=ready: self._aborted or self._ready() != before)
+
+    def _ready(self) -> set[str]:
+        return {child.name for child in self._children.values() if child.ready}
+
+    def _start(self, command: Command) -> None:
+        try:
+            child = _Child(command, self._log_dir / f'{command.name}.log', self._env)
+        except OSError as error:
+            self._fail(f'{command.name} cannot be started: {error}')
+            return
+        self._children[command.name] = child
+        self._selector.register(child.output, selectors.EVENT_READ, self._read_output(child))
+        self._selector.register(child.exit_fd, selectors.EVENT_READ, self._note_exit(child))
+
+    def _read_output(self, child: _Child) -> Callable[[], None]:
+        def read() -> None:
+            lines = child.read()
+            if lines is None:
+                self._selector.unregister(child.output)
+                return
+            for line in lines:
+                if not child.ready and _is_ready_line(line):
+                    child.ready = True
+                    self._on_ready(child.name)
+                self._on_line(child.name, line)
+
+        return read
+
+    def _note_exit(self, child: _Child) -> Callable[[], None]:
+        def note() -> None:
+            self._selector.unregister(child.exit_fd)
+            child.process.wait()
+            self._drain(child)
+            if not child.command.ends_run and not self._stopping:
+                self._fail(child.describe_exit())
+
+        return note
+
+    def _drain(self, child: _Child) -> None:
+        """Read what an ended process left in its pipe, without waiting for its own children."""
+        if child.output not in self._selector.get_map():
+            return
+        os.set_blocking(child.output.fileno(), False)
+        read = self._read_output(child)
+        while child.output in self._selector.get_map():
+            try:
+                read()
+            except BlockingIOError:
+                return
+
+    def _fail(self, sentence: str) -> None:
+        # The first failure is the cause; what comes after it are its consequences.
+        if not self._aborted:
+            self._failure = sentence
+
+    def _pump_until(self, done: Callable[[], bool], timeout: float | None = None) -> None:
+        """Handle events until `done()`, at most `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not done():
+            limits = [] if deadline is None else [deadline]
+            if not self._stopping:
+                limits += [c.ready_deadline for c in self._children.values() if c.is_awaited]
+            remaining = max(0.0, min(limits) - time.monotonic()) if limits else None
+            for key, _ in self._selector.select(remaining):
+                if key.fileobj in self._selector.get_map():
+                    key.data()
+            now = time.monotonic()
+            if deadline is not None and now >= deadline:
+                return
+            for child in self._children.values():
+                if child.is_awaited and now >= child.ready_deadline and not self._stopping:
+                    self._fail(child.describe_silence())
+
+    def _stop_all(self) -> None:
+        """End every process; after a run that went wrong, within five seconds."""
+        self._stopping = True
+        everyone = tuple(self._children.values())
+        if not self._aborted:
+            patient = [c for c in everyone if c.command.patience > 0]
+            for child in patient:
+                child.signal_group(signal.SIGINT)
+            self._climb(_LADDER, [c for c in everyone if c not in patient])
+            wait = max((c.command.patience for c in patient), default=0.0)
+            self._climb(((_NO_SIGNAL, wait), *_LADDER[1:]), patient)
+            return
+        ending = [child for child in everyone if child.command.ends_run]
+        self._climb(((signal.SIGINT, _HEAD_START),), ending)
+        self._climb(_LADDER, everyone)
+
+    def _climb(self, ladder: Sequence[tuple[int, float]], children: Sequence[_Child]) -> None:
+        """Send each signal to those that still run and give them its time.
+
+        Whoever presses Ctrl-C again does not want to wait: the times become short.
+        """
+        for number, grace in ladder:
+            for child in children:
+                if child.running:
+                    child.signal_group(number)
+            before = self._interrupts
+            self._pump_until(
+                lambda before=before: (
+                    self._interrupts > before or not any(c.running for c in children)
+                ),
+                grace if before < 2 else min(grace, _IMPATIENT_GRACE),
+            )
+
+    def _sweep(self) -> tuple[int, ...]:
+        """Kill what the processes started and did not end themselves."""
+        sessions = {child.process.pid for child in self._children.values()}
+        for child in self._children.values():
+            child.signal_group(signal.SIGKILL)
+        deadline = time.monotonic() + 0.5
+        while (left := processes_in_sessions(sessions)) and time.monotonic() < deadline:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.02)
+        return left
+
+    @contextlib.contextmanager
+    def _catch_signals(self) -> Iterator[None]:
+        """Turn SIGINT and SIGTERM into events of the loop."""
+        receiver, sender = socket.socketpair()
+        receiver.setblocking(False)
+        sender.setblocking(False)
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        previous = {n: signal.signal(n, lambda *_: None) for n in numbers}
+        wakeup = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+
+        def note_signals() -> None:
+            self._interrupts += len(receiver.recv(64))
+
+        self._selector.register(receiver, selectors.EVENT_READ, note_signals)
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+            receiver.close()
+            sender.close()
+
+
+class _Child:
+    """A started process: its pipe, its log, and whether it has announced itself."""
+
+    def __init__(self, command: Command, log: pathlib.Path, env: Mapping[str, str]) -> None:
+        self.command = command
+        self.log_path = log
+        self.ready = not command.announces
+        self._last_lines: collections.deque[str] = collections.deque(maxlen=_KEPT_LINES)
+        self._rest = b''
+        self._log: IO[bytes] = open(log, 'wb', buffering=0)  # noqa: SIM115
+        self.process = subprocess.Popen(
+            list(command.argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            env=dict(env),
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.output: IO[bytes] = self.process.stdout
+        self.exit_fd = os.pidfd_open(self.process.pid)
+        self.ready_deadline = time.monotonic() + command.ready_timeout
+
+    @property
+    def name(self) -> str:
+        return self.command.name
+
+    @property
+    def running(self) -> bool:
+        return self.process.returncode is None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Started, but not ready yet."""
+        return self.running and not self.ready
+
+    def read(self) -> list[str] | None:
+        """Complete lines that have come; None at the end of the output."""
+        data = os.read(self.output.fileno(), _READ_BYTES)
+        self._log.write(data)
+        if not data:
+            return None
+        *lines, self._rest = (self._rest + data).split(b'\n')
+        text = [line.decode(errors='replace') for line in lines]
+        self._last_lines.extend(text)
+        return text
+
+    def signal_group(self, number: int) -> None:
+        """Send a signal to the process and to what it has started in its group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+    def describe_exit(self) -> str:
+        code = self.process.returncode
+        how = f'was killed by {signal.Signals(-code).name}' if code < 0 else f'ended with {code}'
+        when = '' if self.ready else ' before it was ready'
+        return f'{self.name} {how}{when}{self._log_excerpt()}'
+
+    def describe_silence(self) -> str:
+        return (
+            f'{self.name} was not ready after {self.command.ready_timeout:g} s'
+            f'{self._log_excerpt()}'
+        )
+
+    def _log_excerpt(self) -> str:
+        lines = [line for line in self._last_lines if line.strip()]
+        if not lines:
+            return f'; it printed nothing to {self.log_path}'
+        return f'; the end of {self.log_path}:' + ''.join(f'\n  | {line}' for line in lines)
+
+    def close(self) -> None:
+        self.output.close()
+        self._log.close()
+        os.close(self.exit_fd)
+
+
+def processes_in_sessions(sessions: Iterable[int]) -> tuple[int, ...]:
+    """Ids of the living processes whose session leader is one of these."""
+    wanted = set(sessions)
+    found = []
+    for entry in pathlib.Path('/proc').iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # After the command's closing bracket: state, parent, group, session.
+            fields = (entry / 'stat').read_text().rpartition(')')[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[3]) in wanted and fields[0] not in 'ZX':
+            found.append(int(entry.name))
+    return tuple(found)
+
+
+def _is_ready_line(line: str) -> bool:
+    if not line.startswith('{'):
+        return False
+    try:
+        return json.loads(line).get('event') == 'transport_ready'
+    except ValueError:
+        return False
