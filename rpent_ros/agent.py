@@ -305,7 +305,7 @@ def prompt_variables(
     limits = spec.limits
     box = [
         f'{axis} {low:.2f} to {high:.2f} m'
-        for axis, low, high in zip('xyz', limits.workspace_min, limits.workspace_max)
+        for axis, low, high in zip('xyz', limits.workspace_min, limits.workspace_max, strict=True)
     ]
     return {
         'suite': config.suite,
@@ -321,7 +321,6 @@ def prompt_variables(
         'tools': ', '.join(tool.name for tool in toolkit.tools),
         'image_size': toolkit.driver.settings.image_size,
         'max_tool_calls': config.limits.max_tool_calls or 'any number of',
-        'max_minutes': f'{config.limits.max_seconds / 60:.0f}' if config.limits.max_seconds else '',
     }
 
 

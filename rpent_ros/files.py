@@ -28,7 +28,7 @@ def write_bytes(path: pathlib.Path, data: bytes) -> None:
 
 
 def write_json(path: pathlib.Path, value: Any) -> None:
-    """Write a value as JSON, atomically.  NaN and infinity become null: JSON has no word for them."""
+    """Write a value as JSON, atomically.  NaN and infinity become null, as JSON has neither."""
     write_bytes(path, (json.dumps(plain(value), indent=1, allow_nan=False) + '\n').encode())
 
 

@@ -35,7 +35,7 @@ LOCALISE = Numbered([
 RECOVERY = BulletList([
     'NOT_GRASPED: release, go up at least 0.15 m, look at the images, then try again; word the '
     'prompt differently or use scripted_grasp on a point that you measured.',
-    'NOT_REACHED: something is in the way or the arm is at its limit.  Go up first, then sideways.',
+    'NOT_REACHED: something is in the way or the arm is at its limit.  Go up, then sideways.',
     'OUT_OF_WORKSPACE or BAD_ARGUMENTS: nothing moved; correct the arguments.',
     'BAD_PIXEL: choose a pixel on the object, not beside it.',
     'The same call with the same result twice: change something, do not repeat it.',

@@ -32,7 +32,7 @@ class Numbered:
         return '\n'.join(f'{n}. {item}' for n, item in enumerate(self.items, start=1))
 
 
-PromptNode = Union[str, BulletList, Numbered, Mapping[str, 'PromptNode']]
+PromptNode = Union[str, BulletList, Numbered, Mapping[str, 'PromptNode']]  # noqa: UP007
 Sections = Mapping[str, PromptNode]
 _PLACEHOLDER = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 

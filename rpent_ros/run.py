@@ -53,7 +53,7 @@ class RunConfig:
     instruction: str = ''
     cerebrum: str = 'scripted'
     recipe: str = ''
-    limits: Limits = Limits()
+    limits: Limits = dataclasses.field(default_factory=Limits)
     image_size: int | None = None
 
     @property

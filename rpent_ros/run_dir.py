@@ -114,7 +114,8 @@ def create(path: pathlib.Path | str, tag: str, *, overwrite: bool = False) -> Ru
         raise BadOutputDir(f'output_dir {path} is a file; expected a folder') from None
     except OSError as error:
         raise BadOutputDir(
-            f'output_dir {path} cannot be written: {error.strerror or error}; choose another folder'
+            f'output_dir {path} cannot be written: {error.strerror or error}; '
+            'choose another folder'
         ) from None
     return RunDir(path, tag)
 

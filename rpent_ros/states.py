@@ -80,7 +80,7 @@ def encode_depth(depth: NDArray[np.float32]) -> NDArray[np.uint16]:
 
 
 def load_depth(path: pathlib.Path) -> NDArray[np.float64]:
-    """Read a dumped depth image (H, W) in metres along the optical axis; NaN where none is known."""
+    """Read a dumped depth image (H, W): metres along the optical axis, NaN where unknown."""
     with Image.open(path) as image:
         stored = np.array(image, dtype=np.uint16)
     return np.where(stored > 0, stored * DEPTH_UNIT, np.nan)

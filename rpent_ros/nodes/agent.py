@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
-import pathlib
 import sys
 import threading
 import time
@@ -18,11 +17,10 @@ from std_msgs.msg import String
 
 from rpent_msgs.action import RunTask
 from rpent_msgs.srv import CallTool, ListTools
-from rpent_ros import events, run_dir
+from rpent_ros import events
 from rpent_ros.agent import run_task
 from rpent_ros.cerebrums.base import Steering
 from rpent_ros.errors import (
-    BadArguments,
     Canceled,
     ErrorCode,
     RpentError,
@@ -31,51 +29,30 @@ from rpent_ros.errors import (
     Unavailable,
 )
 from rpent_ros.manual import ManualTools
-from rpent_ros.nodes.agent_events import FeedbackSink, RosSink
+from rpent_ros.nodes.agent_messages import (
+    FeedbackSink,
+    RosSink,
+    arguments,
+    fill_tool_response,
+    result_message,
+)
+from rpent_ros.nodes.agent_parameters import AgentParameters
 from rpent_ros.nodes.env_client import RosEnvClient
 from rpent_ros.nodes.main_thread import MainThread
-from rpent_ros.nodes.parameters import declare, parameter
+from rpent_ros.nodes.parameters import declare
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.nodes.recorder_client import RosRecorder
 from rpent_ros.nodes.vla_client import RosVlaClient
 from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult
-from rpent_ros.session import Limits, StopFlag
+from rpent_ros.session import StopFlag
 from rpent_ros.tools.result import ToolResult
 
 # How long a component that was there before is waited for [s]; at the start it is `wait_s`.
 _PEER_WAIT_S = 2.0
 # How long a run may take to write its files once the process is told to end [s].
 _DRAIN_S = 2.5
-
-
-@dataclasses.dataclass(frozen=True)
-class AgentParameters:
-    """The parameters of an AgentNode, see config/agent.yaml."""
-
-    robot: str = parameter('libero', 'Robot package that brings toolkit and prompts.')
-    suite: str = parameter('', 'Task suite of runs whose goal names none.')
-    task: int = parameter(0, 'Task index of runs whose goal names none.', low=0)
-    seed: int = parameter(0, 'Initial state of runs whose goal names none.', low=0, high=2**32 - 1)
-    instruction: str = parameter('', "Sentence for the planner; empty: the task's own.")
-    cerebrum: str = parameter('scripted', 'Planner of runs whose goal names none.')
-    recipe: str = parameter('', 'Recipe that the scripted planner plays; empty: none.')
-    output_dir: str = parameter('', 'Folder of a run whose goal names none; empty: runs/<run id>.')
-    overwrite: bool = parameter(False, 'Replace an earlier run in the same folder.')
-    autorun: bool = parameter(False, 'Start a run at once.')
-    exit_when_done: bool = parameter(False, 'End the process after that run.')
-    use_vla: bool = parameter(True, 'Offer the tools that need a vla node.')
-    record: bool = parameter(True, 'Have the recorder write a bag of every run.')
-    max_tool_calls: int = parameter(100, 'Tool calls of one run; 0: no limit.', low=0)
-    max_seconds: float = parameter(1200.0, 'Wall-clock time of one run [s]; 0.0: no limit.', low=0.0)
-    image_size: int = parameter(
-        -1, "Longer side of planners' pictures [px]; 0: as policies see; -1: robot's default.",
-        low=-1, high=2000,
-    )  # fmt: skip
-    wait_s: float = parameter(
-        120.0, 'How long to wait for driver, vla and recorder to appear [s].', low=0.0
-    )
 
 
 class AgentNode(Node):
@@ -106,10 +83,10 @@ class AgentNode(Node):
             suite=self._p.suite,
             task=self._p.task,
             seed=self._p.seed,
-            root=self._root(),
+            root=self._p.root,
             env=self._env,
             vla=self._vla,
-            image_size=self._image_size,
+            image_size=self._p.pictures,
             on_dump=lambda dump: self._sink.step('manual', dump),
         )
         self._lock = threading.Lock()
@@ -184,7 +161,7 @@ class AgentNode(Node):
             handle.succeed()
         else:
             handle.abort()
-        return _result_message(result)
+        return result_message(result)
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
         run = self._active
@@ -200,13 +177,13 @@ class AgentNode(Node):
         self, request: CallTool.Request, response: CallTool.Response
     ) -> CallTool.Response:
         try:
-            arguments = _arguments(request)
+            given = arguments(request)
             self._claim_tool(request.name)
         except RpentError as error:
-            return _fill_tool_response(response, ToolResult.refused(error))
+            return fill_tool_response(response, ToolResult.refused(error))
         try:
             result = await self._work.awaited(
-                lambda: self._manual.call(request.name, arguments), self.executor
+                lambda: self._manual.call(request.name, given), self.executor
             )
         except RpentError as error:
             result = ToolResult.refused(error)
@@ -216,7 +193,7 @@ class AgentNode(Node):
             result = ToolResult(ErrorCode.UNKNOWN, f'{type(error).__name__}: {error}')
         finally:
             self._tool_active = ''
-        return _fill_tool_response(response, result)
+        return fill_tool_response(response, result)
 
     def _claim_tool(self, name: str) -> None:
         with self._lock:
@@ -226,7 +203,9 @@ class AgentNode(Node):
                     'its planner; wait for its end or cancel it'
                 )
             if self._tool_active:
-                raise ToolBusy(f'{name}: {self._tool_active} is still running; wait for its result')
+                raise ToolBusy(
+                    f'{name}: {self._tool_active} is still running; wait for its result'
+                )
             self._tool_active = name
 
     def _on_list_tools(
@@ -252,7 +231,7 @@ class AgentNode(Node):
           RunActive: it is taken.
           ToolBusy: a tool called by hand is running.
         """
-        config = self._config(goal)
+        config = self._p.config(goal)
         with self._lock:
             if self._active is not None:
                 raise RunActive(
@@ -262,26 +241,6 @@ class AgentNode(Node):
                 raise ToolBusy(f'{self._tool_active} is still running; wait for its result')
             self._active = _ActiveRun(config, handle)
             return self._active
-
-    def _config(self, goal: RunTask.Goal) -> RunConfig:
-        p = self._p
-        suite, task = goal.suite or p.suite, p.task if goal.task < 0 else goal.task
-        seed = p.seed if goal.seed < 0 else goal.seed
-        run_id = run_dir.new_run_id(run_dir.recipe_tag(suite, task, seed))
-        return RunConfig(
-            p.robot,
-            suite=suite,
-            task=task,
-            seed=seed,
-            output_dir=goal.output_dir or p.output_dir or str(self._root() / run_id),
-            overwrite=p.overwrite,
-            run_id=run_id,
-            instruction=goal.instruction or p.instruction,
-            cerebrum=goal.cerebrum or p.cerebrum,
-            recipe=p.recipe,
-            limits=Limits(p.max_tool_calls, p.max_seconds),
-            image_size=self._image_size,
-        )
 
     def _run(self, run: _ActiveRun, feedback: FeedbackSink) -> RunResult:
         """Carry out a run; on the worker thread."""
@@ -326,13 +285,6 @@ class AgentNode(Node):
     def _run_worker(self) -> None:
         self._work.run(should_stop=self._closing.is_set, period_s=0.5)
 
-    def _root(self) -> pathlib.Path:
-        return pathlib.Path(self._p.output_dir).parent if self._p.output_dir else pathlib.Path('runs')
-
-    @property
-    def _image_size(self) -> int | None:
-        return None if self._p.image_size < 0 else self._p.image_size
-
 
 @dataclasses.dataclass
 class _ActiveRun:
@@ -342,39 +294,6 @@ class _ActiveRun:
     handle: Any
     stop: StopFlag = dataclasses.field(default_factory=StopFlag)
     steering: Steering = dataclasses.field(default_factory=Steering)
-
-
-def _arguments(request: CallTool.Request) -> Any:
-    try:
-        return json.loads(request.arguments_json or '{}')
-    except ValueError as error:
-        raise BadArguments(
-            f'{request.name}: expected arguments_json as a JSON object, got '
-            f'{request.arguments_json[:60]!r} ({error})'
-        ) from None
-
-
-def _fill_tool_response(response: CallTool.Response, result: ToolResult) -> CallTool.Response:
-    response.error_code = int(result.code)
-    response.error_msg = result.message
-    response.result_json = json.dumps(result.to_json())
-    response.image_paths = [str(image.path) for image in result.images]
-    return response
-
-
-def _result_message(result: RunResult) -> RunTask.Result:
-    return RunTask.Result(
-        error_code=int(result.code),
-        error_msg=result.message,
-        run_id=result.run_id,
-        output_dir=result.output_dir,
-        claimed=result.claimed,
-        achieved=result.achieved,
-        privileged=result.privileged,
-        tool_calls=result.tool_calls,
-        steps=result.steps,
-        seconds=result.seconds,
-    )
 
 
 def _main_loop(node: AgentNode, shutdown: Shutdown) -> None:

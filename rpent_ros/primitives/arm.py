@@ -1,4 +1,4 @@
-"""Motions of one arm with a gripper.  Each is a goal to the driver, which runs it at control rate."""
+"""Motions of one arm with a gripper: goals to the driver, which runs them at control rate."""
 
 from __future__ import annotations
 

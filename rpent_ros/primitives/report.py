@@ -16,7 +16,7 @@ HINTS: Mapping[ErrorCode, str] = {
     'choose a target that the arm can reach',
     ErrorCode.OUT_OF_WORKSPACE: 'nothing moved; choose a target inside the workspace box',
     ErrorCode.EPISODE_OVER: 'the episode has ended and nothing can move any more; call finish',
-    ErrorCode.STOPPED: 'a person or a safety function stopped the robot; it must be resumed by them',
+    ErrorCode.STOPPED: 'a person or a safety function stopped the robot and must resume it',
     ErrorCode.NOT_GRASPED: 'open the gripper, go up, look at the images and try again from there',
     ErrorCode.CANCELED: 'the motion was cancelled and the robot holds still',
     ErrorCode.NOT_RESET: 'the episode has not been started; reset the driver',

@@ -1,4 +1,4 @@
-"""Learned skills: a policy in closed loop, chunk after chunk, judged by what the robot measures."""
+"""Learned skills: a policy in closed loop, chunk by chunk, judged by what the robot measures."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Skills:
         self.session = session
 
     def pick(self, prompt: str, max_chunks: int) -> ToolResult:
-        """Run the policy until an object is lifted, the policy is done, or the chunks are used up."""
+        """Run the policy until an object is lifted, it says it is done, or no chunk is left."""
         trace = self._begin()
         stopped_by = self._run(trace, prompt, max_chunks, until_lifted=True)
         data = self._data(trace, prompt, max_chunks, stopped_by)
@@ -115,7 +115,7 @@ class Skills:
         )
 
     def perform(self, prompt: str, max_chunks: int) -> ToolResult:
-        """Run the policy until the task's predicate holds, the policy is done, or no chunk is left."""
+        """Run the policy until the task is solved, it says it is done, or no chunk is left."""
         trace = self._begin()
         stopped_by = self._run(trace, prompt, max_chunks, until_lifted=False)
         data = self._data(trace, prompt, max_chunks, stopped_by)

@@ -145,7 +145,8 @@ def _write_images(
     for folder in ('images', 'depth'):
         (output_dir / folder).mkdir(exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for (name, _), data in zip(jobs, pool.map(_png, [pixels for _, pixels in jobs])):
+        encoded = pool.map(_png, [pixels for _, pixels in jobs])
+        for (name, _), data in zip(jobs, encoded, strict=True):
             files.write_bytes(output_dir / name, data)
     return views
 

@@ -40,7 +40,8 @@ def points(
       depth: (H, W) metres along the optical axis, NaN where unknown; may be a cut-out.
       intrinsics: (3, 3) of the whole image, pixel centres at integers.
       pose: optical frame (z forward, x right, y down) in the base frame.
-      first_row, first_column: where in the image the cut-out begins.
+      first_row: row of the image where the cut-out begins.
+      first_column: column of the image where it begins.
     """
     rows, columns = np.nonzero(np.isfinite(depth))
     d = depth[rows, columns]
@@ -93,8 +94,14 @@ def locate_region(
     """The median of the points that a rectangle of pixels shows, within a band of heights.
 
     Args:
-      rows, columns: first and last, both included; clipped to the image.
-      z_min, z_max: heights in the base frame that count [m].
+      depth: (H, W) metres along the optical axis, NaN where unknown.
+      intrinsics: (3, 3), pixel centres at integers.
+      pose: optical frame in the base frame.
+      rows: first and last, both included; clipped to the image.
+      columns: first and last, both included; clipped to the image.
+      where: names the image in messages.
+      z_min: lowest height in the base frame that counts [m].
+      z_max: largest height that counts [m].
       n_least: fewer valid pixels than this are refused.
 
     Raises:

@@ -1,4 +1,4 @@
-"""JSON Schema for tool arguments: builders, and refusals in one sentence that a model can act on."""
+"""JSON Schema for tool arguments: builders, and refusals that a model can act on."""
 
 from __future__ import annotations
 

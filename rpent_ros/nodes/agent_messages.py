@@ -1,4 +1,4 @@
-"""A run's events and state dumps as ROS messages."""
+"""What the agent says in ROS messages: events, state dumps, tool and run results."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from rpent_msgs.action import RunTask
 from rpent_msgs.msg import AgentEvent, StepRecord
+from rpent_msgs.srv import CallTool
 from rpent_ros import events
+from rpent_ros.errors import BadArguments
 from rpent_ros.nodes import convert
+from rpent_ros.run import RunResult
 from rpent_ros.tools.dump import StepDump
+from rpent_ros.tools.result import ToolResult
 
 # Late subscribers see how a run began: it has rarely more events than this.
 _EVENTS_QOS = QoSProfile(
@@ -90,3 +94,43 @@ class FeedbackSink:
 
     def step(self, run_id: str, dump: StepDump) -> None:
         """Dumps are on agent/steps."""
+
+
+def arguments(request: CallTool.Request) -> Any:
+    """The arguments of a tool call.
+
+    Raises:
+      BadArguments: they are not JSON.
+    """
+    try:
+        return json.loads(request.arguments_json or '{}')
+    except ValueError as error:
+        raise BadArguments(
+            f'{request.name}: expected arguments_json as a JSON object, got '
+            f'{request.arguments_json[:60]!r} ({error})'
+        ) from None
+
+
+def fill_tool_response(response: CallTool.Response, result: ToolResult) -> CallTool.Response:
+    """A tool's result as the answer of call_tool."""
+    response.error_code = int(result.code)
+    response.error_msg = result.message
+    response.result_json = json.dumps(result.to_json())
+    response.image_paths = [str(image.path) for image in result.images]
+    return response
+
+
+def result_message(result: RunResult) -> RunTask.Result:
+    """A run's result as the result of run_task."""
+    return RunTask.Result(
+        error_code=int(result.code),
+        error_msg=result.message,
+        run_id=result.run_id,
+        output_dir=result.output_dir,
+        claimed=result.claimed,
+        achieved=result.achieved,
+        privileged=result.privileged,
+        tool_calls=result.tool_calls,
+        steps=result.steps,
+        seconds=result.seconds,
+    )
