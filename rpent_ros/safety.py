@@ -1,7 +1,7 @@
 """What the driver does to every action before the robot gets it.  Pure; nothing can widen it.
 
-An action that makes no sense (wrong shape, not a number) is refused.  One that asks for too much is
-cut down, and each cut is reported with the value asked for and the value sent.
+An action that makes no sense (wrong shape, not a number) is refused.  One that asks for too much
+is cut down, and each cut is reported with the value asked for and the value sent.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ActionGuard:
                 'is the policy made for another robot?'
             )
         if not np.isfinite(values).all():
-            bad = [n for n, v in zip(self.spec.names, values) if not np.isfinite(v)]
+            bad = [n for n, v in zip(self.spec.names, values, strict=True) if not np.isfinite(v)]
             raise BadAction(
                 f'action: expected finite numbers, got {values.tolist()}; '
                 f'not finite: {", ".join(bad)}'
@@ -105,7 +105,8 @@ class ActionGuard:
         ):
             for i in np.flatnonzero(beyond):
                 limit = f'{name}.{self.spec.names[i]}'
-                clamps.append(Clamp(step, limit=limit, asked=float(values[i]), sent=float(bound[i])))
+                asked, sent = float(values[i]), float(bound[i])
+                clamps.append(Clamp(step, limit=limit, asked=asked, sent=sent))
                 values[i] = bound[i]
 
     def _clamp_norm(
@@ -148,7 +149,7 @@ class ActionGuard:
         low, high = self.limits.workspace_min, self.limits.workspace_max
         wrong = [
             f'{axis} = {value:.3f} m (allowed {lo:.3f} to {hi:.3f})'
-            for axis, value, lo, hi in zip(_AXES, position, low, high)
+            for axis, value, lo, hi in zip(_AXES, position, low, high, strict=True)
             if not lo <= value <= hi
         ]
         if wrong:

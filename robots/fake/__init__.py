@@ -1,12 +1,15 @@
 """A point robot over a table: no simulator, no dependencies but numpy.  A template to copy.
 
-  tasks.py       what it can be asked to do
-  world.py       how the robot and the cubes move
-  camera.py      what its cameras see
-  env_server.py  driver side: the facade over the three, and `main()`
-  env_client.py  agent side: the driver's client
-  toolkit.py     agent side: the tools
-  prompt_bundle.py  agent side: what language models are told
+Driver side:
+tasks.py          what it can be asked to do
+world.py          how the robot and the cubes move
+camera.py         what its cameras see
+env_server.py     the facade over the three, and `main()`
+
+Agent side:
+env_client.py     the driver's client
+toolkit.py        the tools
+prompt_bundle.py  what language models are told
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ def get_env_spec() -> EnvSpec:
         prompts=PromptBundle(system=prompt_bundle.system_prompt, user=prompt_bundle.user_prompt),
         make_robot=_make_robot,
         parameters=pathlib.Path(__file__).with_name('params.yaml'),
+        env_client=_env_client,
     )
 
 
@@ -36,6 +40,12 @@ def get_toolkit(*, primitives_kwargs: Mapping[str, Any], **kwargs: Any) -> Any:
     from robots.fake.toolkit import FakeToolkit
 
     return FakeToolkit(primitives_kwargs=primitives_kwargs, **kwargs)
+
+
+def _env_client() -> type:
+    from robots.fake.env_client import FakeEnvClient
+
+    return FakeEnvClient
 
 
 def _make_robot(parameters: Mapping[str, Any]) -> Robot:

@@ -53,7 +53,7 @@ def boxes(world: w.World) -> tuple[Box, ...]:
     half = np.full(3, w.CUBE_SIZE / 2)
     cubes = [
         Box(centre, rotation_about_z(float(yaw)), half, colour)
-        for centre, yaw, colour in zip(world.cubes, world.yaws, _CUBES)
+        for centre, yaw, colour in zip(world.cubes, world.yaws, _CUBES, strict=True)
     ]
     return (table, *bin_boxes(), *cubes, *_gripper(world))
 

@@ -34,5 +34,7 @@ def find_task(suite: str, index: int) -> Task:
         raise UnknownTask(f'unknown suite {suite!r}; known suites: {", ".join(SUITES)}')
     tasks = SUITES[suite]
     if not 0 <= index < len(tasks):
-        raise UnknownTask(f'suite {suite}: expected a task from 0 to {len(tasks) - 1}, got {index}')
+        raise UnknownTask(
+            f'suite {suite}: expected a task from 0 to {len(tasks) - 1}, got {index}'
+        )
     return tasks[index]

@@ -151,9 +151,9 @@ class World:
         support = BIN_WALL if (np.abs(centre[:2] - BIN_CENTRE) < BIN_HALF).all() else 0.0
         for other, place in enumerate(self.cubes):
             below = place[2] + CUBE_SIZE / 2 <= centre[2] + 1e-9
-            if other not in (cube, self.held) and below:
-                if (np.abs(place[:2] - centre[:2]) < CUBE_SIZE).all():
-                    support = max(support, place[2] + CUBE_SIZE / 2)
+            overlaps = (np.abs(place[:2] - centre[:2]) < CUBE_SIZE).all()
+            if other not in (cube, self.held) and below and overlaps:
+                support = max(support, place[2] + CUBE_SIZE / 2)
         return support + CUBE_SIZE / 2
 
     def cube_pose(self, cube: int) -> Pose:

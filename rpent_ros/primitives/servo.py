@@ -1,0 +1,133 @@
+"""Straight-line motion of a tool with delta actions: the next action, arrival, and stalling.
+
+Used by the driver's move_to and by scripted policies, so that both move alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpent_ros.contracts.specs import ActionSpec
+from rpent_ros.geometry import Pose, rotation_error
+
+Vector = NDArray[np.float64]
+
+# The controller behind a delta action covers only part of the offset in one step, so asking for
+# more than the distance left gets there sooner without overshooting.
+POSITION_GAIN = 1.5
+
+
+def pose_error(actual: Pose, target: Pose) -> tuple[Vector, Vector]:
+    """What is left: translation (3,) [m] and rotation (3,) [rad], both in the base frame."""
+    return target.position - actual.position, rotation_error(target.rotation, actual.rotation)
+
+
+def servo_action(
+    spec: ActionSpec, translation: Vector, rotation: Vector, *, gripper: float, speed: float = 1.0
+) -> Vector:
+    """The action (D,) that moves the tool towards a target.
+
+    Translation and rotation each keep their direction when they are scaled down to full speed.
+    The whole rotation left is sent in every step: some controllers re-base on the actual
+    orientation at every non-zero rotation, so sending less would let it drift.
+
+    Args:
+      spec: x y z roll pitch yaw and a gripper, in this order.
+      translation: what is left, (3,) [m], in spec.frame_id.
+      rotation: what is left, (3,) [rad], in spec.frame_id.
+      gripper: value of the gripper dimension.
+      speed: fraction of full speed for the translation.
+    """
+    action = np.empty(spec.dim)
+    action[:3] = _within(POSITION_GAIN * translation / spec.scale[:3], speed)
+    action[3:6] = _within(rotation / spec.scale[3:6], 1.0)
+    if spec.gripper_index >= 0:
+        action[spec.gripper_index] = gripper
+    return action
+
+
+def _within(values: Vector, largest: float) -> Vector:
+    peak = float(np.abs(values).max())
+    return values * (largest / peak) if peak > largest else values
+
+
+@dataclasses.dataclass(frozen=True)
+class Tolerances:
+    """When a motion has arrived, is at rest, or is stuck.
+
+    Attributes:
+      position, orientation: what may be left on arrival [m], [rad].
+      rest_translation, rest_rotation: movement per step of a tool at rest [m], [rad].
+      rest_width: change of the finger distance per step of fingers at rest [m].
+      stall_steps: steps at rest short of the target after which a motion is stuck.
+      start_steps: steps that a motion has to get going before it can be stuck.
+      finger_steps: steps at rest after which commanded fingers have finished.
+    """
+
+    position: float = 0.005
+    orientation: float = 0.04
+    rest_translation: float = 0.0004
+    rest_rotation: float = 0.003
+    rest_width: float = 0.0003
+    stall_steps: int = 6
+    start_steps: int = 8
+    finger_steps: int = 3
+
+
+class Progress:
+    """Follows one motion from step to step.
+
+    Args:
+      tolerances: see there.
+      start: pose of the tool before the first step.
+      width: distance between the fingers then [m]; NaN: not measured.
+      wait_for_fingers: the motion has not ended before the fingers rest.
+    """
+
+    def __init__(
+        self, tolerances: Tolerances, start: Pose, width: float, *, wait_for_fingers: bool
+    ) -> None:
+        self._tolerances = tolerances
+        self._pose = start
+        self._width = width
+        self._wait_for_fingers = wait_for_fingers
+        self._steps = 0
+        self._still_steps = 0
+        self._finger_steps = 0
+
+    def update(self, pose: Pose, width: float) -> None:
+        """Take in the state after one control step."""
+        t = self._tolerances
+        moved, turned = pose_error(self._pose, pose)
+        still = np.linalg.norm(moved) < t.rest_translation
+        still = still and np.linalg.norm(turned) < t.rest_rotation
+        # A NaN width never compares as moved: unmeasured fingers are not waited for.
+        fingers_moved = abs(width - self._width) > t.rest_width
+        self._pose, self._width = pose, width
+        self._steps += 1
+        self._still_steps = self._still_steps + 1 if still else 0
+        self._finger_steps = 0 if fingers_moved else self._finger_steps + 1
+
+    @property
+    def fingers_done(self) -> bool:
+        """True if nothing is left to wait for at the fingers."""
+        return not self._wait_for_fingers or self._finger_steps >= self._tolerances.finger_steps
+
+    def settled(self, position_error: float, orientation_error: float) -> bool:
+        """True if the tool is where it should be and at rest, and the fingers have finished."""
+        t = self._tolerances
+        arrived = position_error <= t.position and orientation_error <= t.orientation
+        # Before the first step nothing is known about speed: the caller takes one step at least.
+        return arrived and self._still_steps > 0 and self.fingers_done
+
+    def stalled(self) -> bool:
+        """True if the tool has stopped moving, wherever it is, and the fingers have finished."""
+        t = self._tolerances
+        return (
+            self._steps >= t.start_steps
+            and self._still_steps >= t.stall_steps
+            and self.fingers_done
+        )
