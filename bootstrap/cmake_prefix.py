@@ -17,7 +17,8 @@ BUILD_PREFIX = re.compile(r'/opt/python/cp3[0-9]+-cp3[0-9]+')
 BUILD_INCLUDE = re.compile(BUILD_PREFIX.pattern + r'/include/python3\.[0-9]+')
 BUILD_NUMPY = re.compile(
     BUILD_PREFIX.pattern + r'/lib/python3\.[0-9]+/site-packages/numpy/(?:_core|core)/include')
-QUERY = 'import sysconfig, numpy; print(sysconfig.get_paths()["include"]); print(numpy.get_include())'
+QUERY = ('import sysconfig, numpy\n'
+         'print(sysconfig.get_paths()["include"], numpy.get_include(), sep="\\n")')
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def discard(folder: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
     if not folder.exists():
         return
-    if not folder.is_dir() or not (folder / 'pyvenv.cfg').exists() and any(folder.iterdir()):
+    content = {path.name for path in folder.iterdir()} if folder.is_dir() else {folder.name}
+    # An interrupted set-up may have left nothing but its log.
+    if content and not content & {'pyvenv.cfg', 'setup.json', 'setup.log'}:
         raise SetupError(f'{folder} exists and is no virtual environment; move it away or choose '
                          'another place with RPENT_VENV')
     old = folder.with_name(f'{folder.name}.old')
@@ -58,16 +61,24 @@ def install_lock(layout: Layout, lock: Path, env: Mapping[str, str], progress: P
         progress: Reporter with an open step.
     """
     python = str(layout.python)
-    settings = pip_settings(layout, env, progress)
-    uv_env = {**env, **uv_settings(settings, env), 'UV_NO_PROGRESS': '1'}
-    if (progress.run([python, '-m', 'pip', 'install', '--quiet', pin('uv', lock)], env=env,
-                     may_fail=True)
-            and progress.run([python, '-m', 'uv', 'pip', 'install', '--python', python, '--no-deps',
-                              '--requirement', lock], env=uv_env, cwd=layout.venv, may_fail=True)):
+    uv_env = {**env, **uv_settings(pip_settings(python, env), env), 'UV_NO_PROGRESS': '1'}
+    has_uv = progress.run([python, '-m', 'pip', 'install', '--quiet', pin('uv', lock)], env=env,
+                          may_fail=True)
+    # Compiled here and once: every node would otherwise pay a second of its start for it, in
+    # particular where PYTHONDONTWRITEBYTECODE is set.
+    if has_uv and progress.run([python, '-m', 'uv', 'pip', 'install', '--python', python,
+                                '--no-deps', '--compile-bytecode', '--requirement', lock],
+                               env=uv_env, cwd=layout.venv, may_fail=True):
         return
     progress.note('uv could not install the packages, trying pip (slower)')
     progress.run([python, '-m', 'pip', 'install', '--quiet', '--no-deps', '--requirement', lock],
                  env=env)
+
+
+def package_count(lock: Path) -> int:
+    """Return how many packages a lock installs."""
+    names = {line.split('==')[0] for line in lock.read_text().splitlines() if '==' in line}
+    return len(names)
 
 
 def pin(name: str, lock: Path) -> str:
@@ -82,18 +93,11 @@ def pin(name: str, lock: Path) -> str:
     raise SetupError(f'{lock} has no pin of {name}; make it anew with python -m bootstrap.lock')
 
 
-def pip_settings(layout: Layout, env: Mapping[str, str], progress: Progress) -> dict[str, str]:
+def pip_settings(python: str, env: Mapping[str, str]) -> dict[str, str]:
     """Return pip's index settings from its files and variables, without the section names."""
-    target = layout.venv / 'pip-settings.txt'
-    script = ('import pathlib, subprocess, sys\n'
-              'text = subprocess.run([sys.executable, "-m", "pip", "config", "list"],'
-              ' capture_output=True, text=True).stdout\n'
-              'pathlib.Path(sys.argv[1]).write_text(text)')
-    if not progress.run([layout.python, '-c', script, target], env=env, may_fail=True):
-        return {}
-    text = target.read_text()
-    target.unlink()
-    return parse_pip_settings(text)
+    result = subprocess.run([python, '-m', 'pip', 'config', 'list'], env=dict(env), text=True,
+                            capture_output=True, stdin=subprocess.DEVNULL)
+    return parse_pip_settings(result.stdout) if result.returncode == 0 else {}
 
 
 def parse_pip_settings(text: str) -> dict[str, str]:

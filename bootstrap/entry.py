@@ -10,10 +10,11 @@ from pathlib import Path
 
 from bootstrap.environment import build_environment
 from bootstrap.errors import SetupError
+from bootstrap.gl import NO_GL, first_working
 from bootstrap.layout import Layout
 from bootstrap.progress import Progress
 from bootstrap.ros import choose_ros, without_own_entries, without_prefixes
-from bootstrap.setup_steps import set_up
+from bootstrap.setup_steps import Setup
 from bootstrap.state import SetupState
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,35 +49,51 @@ def _main(argv: list[str]) -> int:
     layout = Layout.of(ROOT, choice.origin, environ)
     state = SetupState.load(layout.state)
     is_ready = state.is_complete(layout, choice.origin)
-    if not is_ready and argv in ([], ['-h'], ['--help']):
+    command, *arguments = argv or ['']
+    if not is_ready and command in ('', '-h', '--help'):
         print(USAGE, end='')
-        return 0 if argv else EXIT_USAGE
-    if argv == ['exec']:
-        print('rpent: exec: expected a command, e.g. ./rpent exec python', file=sys.stderr)
+        return 0 if command else EXIT_USAGE
+    if command in ('setup', 'env') and arguments:
+        print(f'rpent: {command} takes no arguments, got {shlex.join(arguments)}', file=sys.stderr)
+        return EXIT_USAGE
+    if command == 'exec' and not arguments:
+        print('rpent: exec needs a command, e.g. ./rpent exec python', file=sys.stderr)
         return EXIT_USAGE
     progress = Progress(sys.stderr, layout.log)
     if choice.notice:
         progress.note(choice.notice)
-    if not is_ready:
-        state = set_up(layout, choice.origin, environ, progress)
+    if not is_ready or command == 'setup':
+        setup = Setup(layout, choice.origin, environ, progress)
+        state = setup.run(check_all=command == 'setup')
+    elif state.mujoco_gl == NO_GL:
+        state.mujoco_gl = first_working()
+        if state.mujoco_gl == NO_GL:
+            progress.note('no OpenGL driver renders here; ./rpent setup says what to install')
+        else:
+            state.save(layout.state)
     env = build_environment(layout, choice.origin, state.mujoco_gl, environ)
-    return _become(argv, layout, env)
-
-
-def _become(argv: list[str], layout: Layout, env: Mapping[str, str]) -> int:
-    command = argv[0] if argv else ''
     if command == 'setup':
-        print(f'rpent: ready, {layout.venv}', file=sys.stderr)
+        progress.note(f'ready: {layout.venv}')
         return 0
     if command == 'env':
-        for name in sorted(env):
-            if env[name] != os.environ.get(name):
-                print(f'export {name}={shlex.quote(env[name])}')
+        print(export_lines(env, os.environ), end='')
         return 0
     if command == 'exec':
-        try:
-            os.execvpe(argv[1], argv[1:], env)
-        except OSError as error:
-            print(f'rpent: exec: {argv[1]}: {error.strerror}', file=sys.stderr)
-            return EXIT_NOT_FOUND
-    os.execve(layout.python, [str(layout.python), '-m', 'rpent_ros.cli.main', *argv], env)
+        return _become(arguments, env)
+    return _become([str(layout.python), '-m', 'rpent_ros.cli.main', *argv], env)
+
+
+def export_lines(env: Mapping[str, str], current: Mapping[str, str]) -> str:
+    """Return the shell lines that turn one environment into another, sorted by name."""
+    unset = [f'unset {name}\n' for name in sorted(current) if name not in env]
+    export = [f'export {name}={shlex.quote(env[name])}\n' for name in sorted(env)
+              if env[name] != current.get(name)]
+    return ''.join(unset + export)
+
+
+def _become(command: list[str], env: Mapping[str, str]) -> int:
+    try:
+        os.execvpe(command[0], command, env)
+    except OSError as error:
+        print(f'rpent: {command[0]}: {error.strerror}', file=sys.stderr)
+        return EXIT_NOT_FOUND

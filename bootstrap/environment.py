@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from bootstrap.gl import BACKENDS
 from bootstrap.layout import Layout
 
 
@@ -16,7 +17,7 @@ def build_environment(layout: Layout, origin: str, mujoco_gl: str,
     Args:
         layout: The checkout and its virtual environment.
         origin: 'wheels' or 'system', as chosen by bootstrap.ros.
-        mujoco_gl: GL backend that works here, 'egl' or 'osmesa'.
+        mujoco_gl: GL backend that works here, '' if not known.
         environ: The caller's environment, foreign ROS entries already removed.
     """
     env = dict(environ)
@@ -41,7 +42,7 @@ def build_environment(layout: Layout, origin: str, mujoco_gl: str,
     defaults = {
         # Nothing leaves this machine unless the user says so.
         'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-        'MUJOCO_GL': mujoco_gl or 'egl',
+        'MUJOCO_GL': mujoco_gl if mujoco_gl in BACKENDS else BACKENDS[0],
         # A control loop on small matrices only loses time to BLAS threads.
         'OMP_NUM_THREADS': '1',
         'NUMBA_CACHE_DIR': str(layout.cache / 'numba'),

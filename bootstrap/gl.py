@@ -10,13 +10,23 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
-from collections.abc import Sequence
+from typing import Any
+
+BACKENDS = ('egl', 'osmesa')
+# What the set-up remembers where nothing can render; it is looked at again at every start.
+NO_GL = 'none'
 
 EGL_PLATFORM_DEVICE_EXT = 0x313F
 EGL_OPENGL_API = 0x30A2
-# Surface type, renderable type, depth size as MuJoCo asks for them, then the end mark.
-CONFIG_ATTRIBUTES = (0x3033, 0x0001, 0x3040, 0x0008, 0x3025, 24, 0x3038)
+EGL_NONE = 0x3038
+# Pbuffer surface, desktop OpenGL, 24 bits of depth: what MuJoCo asks for.
+CONFIG_ATTRIBUTES = (0x3033, 0x0001, 0x3040, 0x0008, 0x3025, 24, EGL_NONE)
 MAX_DEVICES = 16
+
+
+def first_working() -> str:
+    """Return the backend to use, EGL before OSMesa, NO_GL if neither works."""
+    return next((backend for backend in BACKENDS if works(backend)), NO_GL)
 
 
 def works(backend: str) -> bool:
@@ -39,44 +49,43 @@ def has_library(name: str) -> bool:
 
 
 def make_egl_context() -> bool:
-    """Make a context on the first EGL device that allows it, as MuJoCo does."""
+    """Make a context on the first EGL device that allows it, as MuJoCo does.
+
+    Raises:
+        OSError: There is no libEGL.
+    """
     egl = ctypes.CDLL('libEGL.so.1')
     egl.eglGetProcAddress.restype = ctypes.c_void_p
-    query_devices = _function(egl, b'eglQueryDevicesEXT', ctypes.c_uint)
-    get_display = _function(egl, b'eglGetPlatformDisplayEXT', ctypes.c_void_p)
+    pointer, integer = ctypes.c_void_p, ctypes.c_int
+    query_devices = _extension(egl, 'eglQueryDevicesEXT', ctypes.c_uint, integer, pointer, pointer)
+    get_display = _extension(egl, 'eglGetPlatformDisplayEXT', pointer, ctypes.c_uint, pointer,
+                             pointer)
     if query_devices is None or get_display is None:
         return False
-    devices = (ctypes.c_void_p * MAX_DEVICES)()
-    count = ctypes.c_int()
+    devices = (pointer * MAX_DEVICES)()
+    count = integer()
     if not query_devices(MAX_DEVICES, devices, ctypes.byref(count)):
         return False
-    return any(_context_on(egl, get_display, devices[k]) for k in range(count.value))
+    return any(_has_context(egl, get_display(EGL_PLATFORM_DEVICE_EXT, devices[k], None))
+               for k in range(count.value))
 
 
-def _context_on(egl: ctypes.CDLL, get_display: ctypes._CFuncPtr, device: int) -> bool:
-    display = get_display(EGL_PLATFORM_DEVICE_EXT, ctypes.c_void_p(device), None)
-    if not display or not egl.eglInitialize(ctypes.c_void_p(display), None, None):
+def _has_context(egl: ctypes.CDLL, address: int | None) -> bool:
+    display = ctypes.c_void_p(address)
+    if not display or not egl.eglInitialize(display, None, None):
         return False
     attributes = (ctypes.c_int * len(CONFIG_ATTRIBUTES))(*CONFIG_ATTRIBUTES)
-    config = ctypes.c_void_p()
-    count = ctypes.c_int()
-    egl.eglChooseConfig(ctypes.c_void_p(display), attributes, ctypes.byref(config), 1,
-                        ctypes.byref(count))
+    config, count = ctypes.c_void_p(), ctypes.c_int()
+    egl.eglChooseConfig(display, attributes, ctypes.byref(config), 1, ctypes.byref(count))
     egl.eglBindAPI(EGL_OPENGL_API)
     egl.eglCreateContext.restype = ctypes.c_void_p
-    return count.value > 0 and bool(
-        egl.eglCreateContext(ctypes.c_void_p(display), config, None, None))
+    return count.value > 0 and bool(egl.eglCreateContext(display, config, None, None))
 
 
-def _function(egl: ctypes.CDLL, name: bytes, result: type) -> ctypes._CFuncPtr | None:
-    address = egl.eglGetProcAddress(name)
-    return ctypes.CFUNCTYPE(result, *_ARGUMENTS[name])(address) if address else None
-
-
-_ARGUMENTS: dict[bytes, Sequence[type]] = {
-    b'eglQueryDevicesEXT': (ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)),
-    b'eglGetPlatformDisplayEXT': (ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p),
-}
+def _extension(egl: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Any:
+    """Return an extension function, None where the driver manager does not know it."""
+    address = egl.eglGetProcAddress(name.encode())
+    return ctypes.CFUNCTYPE(result, *arguments)(address) if address else None
 
 
 if __name__ == '__main__':

@@ -58,6 +58,11 @@ class Interpreter:
     has_rclpy: bool
 
     @property
+    def minor(self) -> str:
+        """Version that decides about binary packages, e.g. '3.11'."""
+        return '.'.join(map(str, self.version[:2]))
+
+    @property
     def name(self) -> str:
         """Name for messages, e.g. 'CPython 3.11.7'."""
         return 'CPython ' + '.'.join(map(str, self.version))

@@ -8,7 +8,6 @@ environment marker.
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -71,14 +70,13 @@ def resolve(spec: LockSpec) -> str:
         (Path(scratch) / 'pyproject.toml').write_text(
             f'[tool.uv]\nenvironments = ["{environment}"]\n')
         result = subprocess.run(
-            [sys.executable, '-m', 'uv', 'pip', 'compile', '--universal', '--python-version', '3.10',
-             '--no-annotate', '--no-header', '--quiet',
+            [sys.executable, '-m', 'uv', 'pip', 'compile', '--universal',
+             '--python-version', '3.10', '--no-annotate', '--no-header', '--quiet',
              *(str(REQUIREMENTS / name) for name in spec.inputs)],
             check=True, capture_output=True, text=True, cwd=scratch)
     pins = [simplify(line, spec) for line in result.stdout.splitlines() if line]
-    header = [f'# Resolved from {", ".join(spec.inputs)} by `python -m bootstrap.lock`; do not edit.',
-              f'# CPython 3.10 to {re.sub(r"[0-9]+$", lambda m: str(int(m[0]) - 1), spec.python_below)}'
-              ', Linux x86-64.']
+    header = [f'# Resolved from {", ".join(spec.inputs)} by python -m bootstrap.lock.',
+              f'# CPython 3.10 and newer, below {spec.python_below}, on Linux x86-64.']
     return '\n'.join([*header, *pins]) + '\n'
 
 

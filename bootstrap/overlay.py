@@ -8,7 +8,6 @@ from pathlib import Path
 
 from bootstrap.cmake_prefix import Prefixes, rewrite_tree
 from bootstrap.environment import build_environment
-from bootstrap.interpreters import Interpreter
 from bootstrap.layout import Layout
 from bootstrap.progress import Progress
 from bootstrap.ros import find_package
@@ -19,7 +18,7 @@ STANDARD_INTERFACES = ('tf2_msgs',)
 
 
 def packages_to_build(layout: Layout, origin: str, env: Mapping[str, str]) -> list[Path]:
-    """Return the source folders: rpent_msgs and each standard package that the ROS in use lacks."""
+    """Return the source folders: rpent_msgs and what the ROS in use lacks of the standard ones."""
     prefixes = [entry for entry in env.get('AMENT_PREFIX_PATH', '').split(':')
                 if entry and entry != str(layout.install)]
     if origin == 'wheels':
@@ -29,14 +28,14 @@ def packages_to_build(layout: Layout, origin: str, env: Mapping[str, str]) -> li
             *(layout.root / 'bootstrap' / 'interfaces' / name for name in absent)]
 
 
-def build_overlay(layout: Layout, origin: str, interpreter: Interpreter, environ: Mapping[str, str],
+def build_overlay(layout: Layout, origin: str, base_python: Path, environ: Mapping[str, str],
                   progress: Progress) -> None:
     """Build and install the interface packages into the overlay.
 
     Args:
         layout: Where sources and overlay are.
         origin: 'wheels' or 'system'.
-        interpreter: Python that the environment was made from.
+        base_python: Program that the environment was made from.
         environ: The caller's environment, foreign ROS entries already removed.
         progress: Reporter with an open step.
     """
@@ -45,18 +44,20 @@ def build_overlay(layout: Layout, origin: str, interpreter: Interpreter, environ
     for folder in (layout.overlay / 'build', layout.install):
         shutil.rmtree(folder, ignore_errors=True)
     layout.overlay.mkdir(parents=True, exist_ok=True)
-    python = layout.python
+    interfaces = layout.root / 'bootstrap' / 'interfaces'
     if origin == 'wheels':
         rewrite_tree(layout.venv / 'share', Prefixes.of(layout.venv))
+        options = [f'-DPython3_EXECUTABLE={layout.python}',
+                   f'-DCMAKE_PROJECT_INCLUDE={interfaces / "python_only.cmake"}']
     else:
         # The generators' Python dependencies belong to the distribution's interpreter.
-        python = Path(interpreter.executable)
+        options = [f'-DPython3_EXECUTABLE={base_python}']
     progress.run(
         [layout.python, '-m', 'colcon', '--log-base', layout.overlay / 'log', 'build',
          '--base-paths', *packages_to_build(layout, origin, env),
          '--build-base', layout.overlay / 'build', '--install-base', layout.install,
          '--merge-install', '--event-handlers', 'console_direct+',
-         '--cmake-args', f'-DPython3_EXECUTABLE={python}', '-DBUILD_TESTING=OFF',
-         '-DCMAKE_BUILD_TYPE=Release', '--no-warn-unused-cli'],
+         '--cmake-args', *options, '-DBUILD_TESTING=OFF', '-DCMAKE_BUILD_TYPE=Release',
+         '--no-warn-unused-cli'],
         # Not from the checkout: its colcon_defaults.yaml would add the package at the root.
         env=env, cwd=layout.overlay)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from bootstrap import gl, system_packages
-from bootstrap.dependencies import install_lock, make_venv
+from bootstrap.dependencies import install_lock, make_venv, package_count
 from bootstrap.errors import SetupError
+from bootstrap.gl import NO_GL
 from bootstrap.interpreters import Interpreter, choose_interpreter, probe
 from bootstrap.layout import Layout
 from bootstrap.overlay import build_overlay
@@ -22,120 +26,147 @@ from bootstrap.state import (
     overlay_fingerprint,
 )
 
+# Free space [bytes] that a new environment needs, its downloads included.
+NEEDED_SPACE = 4_000_000_000
+GL_PURPOSE = ' (needed by every robot that renders images)'
 
-def set_up(layout: Layout, origin: str, environ: Mapping[str, str],
-           progress: Progress) -> SetupState:
-    """Do whatever is not done yet; safe to interrupt and to call from two places at once.
+
+@dataclass(frozen=True)
+class Setup:
+    """One set-up of one environment.
 
     Args:
         layout: Checkout and environment.
         origin: 'wheels' or 'system'.
         environ: The caller's environment, foreign ROS entries already removed.
         progress: Reporter.
-
-    Returns:
-        The state after the set-up.
-
-    Raises:
-        SetupError: A step failed; what was done before it is kept.
     """
-    try:
-        layout.venv.parent.mkdir(parents=True, exist_ok=True)
-        guard = exclusive(layout.lock, lambda: progress.note('another set-up of this checkout is '
-                                                             'running, waiting for it'))
-        with guard:
-            return _set_up_alone(layout, origin, environ, progress)
-    except OSError as error:
-        raise SetupError(f'cannot set up in {layout.venv}: {error}') from error
 
+    layout: Layout
+    origin: str
+    environ: Mapping[str, str]
+    progress: Progress
 
-def _set_up_alone(layout: Layout, origin: str, environ: Mapping[str, str],
-                  progress: Progress) -> SetupState:
-    state = SetupState.load(layout.state)
-    if state.is_complete(layout, origin):
-        return state
-    interpreter = _existing_interpreter(layout, origin, state, environ)
-    fresh = interpreter is None
-    if interpreter is None:
-        interpreter = choose_interpreter(origin, environ)
-    interpreter = _install_system_packages(interpreter, origin, environ, progress)
-    if fresh:
-        with progress.step(f'Python environment in {layout.venv.name}, {interpreter.name}'):
-            make_venv(layout, interpreter, origin, environ, progress)
-        state = SetupState(LAYOUT_VERSION, str(layout.root),
-                           '.'.join(map(str, interpreter.version)))
-    lock = lock_file(layout, origin)
-    wanted = dependencies_fingerprint(layout, origin)
-    if state.dependencies != wanted:
-        state.dependencies, state.overlay = INSTALLING, ''
-        state.save(layout.state)
-        pins = sum('==' in line for line in lock.read_text().splitlines())
-        with progress.step(f'Python packages, {pins} pins'):
-            install_lock(layout, lock, environ, progress)
-        state.dependencies = wanted
-        state.save(layout.state)
-    wanted = overlay_fingerprint(layout, origin)
-    if state.overlay != wanted:
-        state.overlay = ''
-        state.save(layout.state)
-        with progress.step('ROS interfaces, colcon build'):
-            build_overlay(layout, origin, interpreter, environ, progress)
-        state.overlay = wanted
-    state.mujoco_gl = choose_gl(environ, progress)
-    state.save(layout.state)
-    return state
+    def run(self, *, check_all: bool = False) -> SetupState:
+        """Do whatever is not done yet; safe to interrupt and to call from two places at once.
 
+        Args:
+            check_all: Look at system packages and graphics again even if all was done before.
 
-def _existing_interpreter(layout: Layout, origin: str, state: SetupState,
-                          environ: Mapping[str, str]) -> Interpreter | None:
-    """Return the Python of an environment that can be kept, None if it must be made anew."""
-    if not state.fits(layout):
-        return None
-    found = probe(str(layout.python), origin, environ)
-    if found is None or '.'.join(map(str, found.version)) != state.python:
-        return None
-    if environ.get('RPENT_PYTHON'):
-        wanted = choose_interpreter(origin, environ)
-        if wanted.version != found.version:
+        Returns:
+            The state after the set-up.
+
+        Raises:
+            SetupError: A step failed; what was done before it is kept.
+        """
+        def on_wait() -> None:
+            self.progress.note('another set-up of this checkout is running, waiting for it')
+
+        try:
+            self.layout.venv.parent.mkdir(parents=True, exist_ok=True)
+            with exclusive(self.layout.lock, on_wait):
+                state = SetupState.load(self.layout.state)
+                if check_all or not state.is_complete(self.layout, self.origin):
+                    self._run_alone(state)
+                return SetupState.load(self.layout.state)
+        except OSError as error:
+            raise SetupError(f'cannot set up {self.layout.venv}: {error}') from error
+
+    def _run_alone(self, state: SetupState) -> None:
+        interpreter = self._existing_interpreter(state)
+        if interpreter is None:
+            interpreter = choose_interpreter(self.origin, self.environ)
+            self._require_space()
+            self.progress.note(f'setting up {self.layout.venv} with {interpreter.name}; it takes '
+                               'a few minutes, once')
+            interpreter = self._install_system_packages(interpreter)
+            state = self._make_venv(interpreter)
+        else:
+            interpreter = self._install_system_packages(interpreter)
+        self._install_dependencies(state)
+        self._build_overlay(state, interpreter)
+        state.mujoco_gl = self._choose_gl()
+        state.save(self.layout.state)
+
+    def _existing_interpreter(self, state: SetupState) -> Interpreter | None:
+        """Return the Python of an environment that can be kept, None if it must be made anew."""
+        if not state.fits(self.layout):
             return None
-    return found
+        found = probe(str(self.layout.python), self.origin, self.environ)
+        if found is None or found.minor != state.python:
+            return None
+        if self.environ.get('RPENT_PYTHON'):
+            wanted = choose_interpreter(self.origin, self.environ)
+            return found if wanted.minor == found.minor else None
+        return found
 
+    def _require_space(self) -> None:
+        parent = self.layout.venv.parent
+        free = shutil.disk_usage(parent).free
+        if free < NEEDED_SPACE:
+            raise SetupError(f'{parent} has {free / 1e9:.1f} GB free, the environment needs '
+                             f'{NEEDED_SPACE / 1e9:.0f} GB; make room or choose another place '
+                             'with RPENT_VENV')
 
-def _install_system_packages(interpreter: Interpreter, origin: str, environ: Mapping[str, str],
-                             progress: Progress) -> Interpreter:
-    """Install what this machine lacks, or say what to install; return the Python as it is then."""
-    path = environ.get('PATH', os.defpath)
-    needs = system_packages.missing(interpreter, path)
-    if not needs:
+    def _install_system_packages(self, interpreter: Interpreter) -> Interpreter:
+        """Install what this machine lacks; return the Python as it is then."""
+        path = self.environ.get('PATH', os.defpath)
+        needs = system_packages.missing(interpreter, path)
+        if not needs:
+            return interpreter
+        packages = system_packages.packages_of(needs)
+        with self.progress.step(f'system packages {" ".join(packages)}'):
+            system_packages.install(packages, self.environ, self.progress)
+        interpreter = probe(interpreter.executable, self.origin, self.environ) or interpreter
+        needs = system_packages.missing(interpreter, path)
+        if any(need.required for need in needs):
+            raise SetupError(system_packages.advice(needs, self.environ))
+        if needs:
+            self.progress.note(system_packages.advice(needs, self.environ) + GL_PURPOSE)
         return interpreter
-    packages = system_packages.packages_of(needs)
-    with progress.step(f'System packages, {" ".join(packages)}'):
-        system_packages.install(packages, environ, progress)
-    interpreter = probe(interpreter.executable, origin, environ) or interpreter
-    needs = system_packages.missing(interpreter, path)
-    required = [need for need in needs if need.required]
-    if required:
-        raise SetupError(system_packages.advice(needs, environ))
-    if needs:
-        progress.note(system_packages.advice(needs, environ) + ' (needed by every robot that '
-                      'renders images)')
-    return interpreter
 
+    def _make_venv(self, interpreter: Interpreter) -> SetupState:
+        with self.progress.step('virtual environment'):
+            make_venv(self.layout, interpreter, self.origin, self.environ, self.progress)
+        return SetupState(LAYOUT_VERSION, str(self.layout.root), interpreter.minor)
 
-def choose_gl(environ: Mapping[str, str], progress: Progress) -> str:
-    """Return the GL backend that works, 'egl' first; '' if none does, after saying so."""
-    for attempt in ('found', 'installed'):
-        if gl.works('egl'):
-            return 'egl'
-        if gl.works('osmesa'):
-            progress.note('EGL gives no context on this machine, rendering with OSMesa instead')
-            return 'osmesa'
-        if attempt == 'found':
-            with progress.step('System packages, an OpenGL driver'):
-                (system_packages.install(list(system_packages.EGL_DRIVER.packages), environ,
-                                         progress) and gl.works('egl')
-                 or system_packages.install(list(system_packages.OSMESA.packages), environ,
-                                            progress))
-    progress.note(system_packages.advice([system_packages.EGL_DRIVER], environ)
-                  + ' (needed by every robot that renders images)')
-    return ''
+    def _install_dependencies(self, state: SetupState) -> None:
+        wanted = dependencies_fingerprint(self.layout, self.origin)
+        if state.dependencies == wanted:
+            return
+        state.dependencies, state.overlay = INSTALLING, ''
+        state.save(self.layout.state)
+        lock = lock_file(self.layout, self.origin)
+        with self.progress.step(f'{package_count(lock)} Python packages'):
+            install_lock(self.layout, lock, self.environ, self.progress)
+        state.dependencies = wanted
+        state.save(self.layout.state)
+
+    def _build_overlay(self, state: SetupState, interpreter: Interpreter) -> None:
+        wanted = overlay_fingerprint(self.layout, self.origin)
+        if state.overlay == wanted:
+            return
+        state.overlay = ''
+        state.save(self.layout.state)
+        with self.progress.step('ROS interfaces (colcon build)'):
+            build_overlay(self.layout, self.origin, Path(interpreter.executable), self.environ,
+                          self.progress)
+        state.overlay = wanted
+        state.save(self.layout.state)
+
+    def _choose_gl(self) -> str:
+        """Return the backend that works, installing a driver if none does."""
+        backend = gl.first_working()
+        if backend == NO_GL:
+            with self.progress.step('system packages for OpenGL rendering'):
+                for need in (system_packages.EGL_DRIVER, system_packages.OSMESA):
+                    system_packages.install(list(need.packages), self.environ, self.progress)
+                    backend = gl.first_working()
+                    if backend != NO_GL:
+                        break
+        if backend == 'osmesa':
+            self.progress.note('EGL gives no context on this machine, rendering with OSMesa')
+        elif backend == NO_GL:
+            self.progress.note(
+                system_packages.advice([system_packages.EGL_DRIVER], self.environ) + GL_PURPOSE)
+        return backend

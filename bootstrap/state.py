@@ -28,10 +28,10 @@ class SetupState:
     Args:
         layout_version: LAYOUT_VERSION of the bootstrap that made the environment.
         root: Checkout it was made in; moved environments do not work.
-        python: Version of its interpreter, e.g. '3.11.7'.
+        python: Version of its interpreter, e.g. '3.11'.
         dependencies: Fingerprint of the installed lock, or INSTALLING.
         overlay: Fingerprint of the built interface packages.
-        mujoco_gl: GL backend that works, 'egl' or 'osmesa'.
+        mujoco_gl: GL backend that works, one of bootstrap.gl.BACKENDS, or NO_GL.
     """
 
     layout_version: int = 0
@@ -46,9 +46,9 @@ class SetupState:
         """Read a state file; a missing or damaged one is the empty state."""
         try:
             data = json.loads(path.read_text())
-            return cls(**{field.name: type(field.default)(data[field.name])
-                          for field in fields(cls)})
-        except (OSError, ValueError, KeyError, TypeError):
+            names = {field.name for field in fields(cls)}
+            return cls(**data) if data.keys() == names else cls()
+        except (OSError, ValueError, AttributeError):
             return cls()
 
     def save(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class SetupState:
     def fits(self, layout: Layout) -> bool:
         """Whether the environment was made here, by this version, and not interrupted."""
         return (self.layout_version == LAYOUT_VERSION and self.root == str(layout.root)
-                and self.dependencies not in ('', INSTALLING))
+                and self.dependencies not in ('', INSTALLING) and layout.python.exists())
 
     def is_complete(self, layout: Layout, origin: str) -> bool:
         """Whether nothing is left to do."""

@@ -52,7 +52,7 @@ def missing(interpreter: Interpreter, path: str,
         has_library: Stands in for the dynamic linker in tests.
     """
     needs = [tool for tool in TOOLS if not shutil.which(tool.what, path=path)]
-    version = 'python' + '.'.join(map(str, interpreter.version[:2]))
+    version = f'python{interpreter.minor}'
     if not interpreter.has_venv:
         needs.append(Need('the venv module', (f'{version}-venv',)))
     if not interpreter.has_headers:
