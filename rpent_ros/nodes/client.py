@@ -106,7 +106,11 @@ class ActionCaller:
         self._client = _OrderedActionClient(node, action_type, name, callback_group=callback_group)
         full_name = node.resolve_service_name(name)
         self._peer = _Peer(
-            node, full_name, f'{full_name}/_action/get_result', self._client.server_is_ready, wait_s
+            node,
+            full_name,
+            f'{full_name}/_action/get_result',
+            self._client.server_is_ready,
+            wait_s,
         )
 
     @property

@@ -1,8 +1,8 @@
 """Work for the one thread that owns the simulator and its GL context.
 
-A GL context and most simulators belong to the thread that made them, so callbacks, which run on the
-executor's thread, only hand jobs over.  Stop and cancel are flags that a motion looks at between
-control steps, not jobs: they would otherwise wait behind the motion that they are to end.
+A GL context and most simulators belong to the thread that made them, so callbacks, which run on
+the executor's thread, only hand jobs over.  Stop and cancel are flags that a motion looks at
+between control steps, not jobs: they would otherwise wait behind the motion that they are to end.
 """
 
 from __future__ import annotations

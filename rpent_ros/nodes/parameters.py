@@ -5,6 +5,8 @@
         camera_rate: float = parameter(2.0, 'Highest rate of camera topics [Hz].', low=0.0)
 
     p = declare(node, DriverParameters)
+
+Names, types, ranges and descriptions are then visible to `ros2 param list` and `describe`.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ def parameter(
     Args:
       default: value when nothing is set; its type is the parameter's.  A tuple is an array.
       description: what it means, with its unit.
-      low, high: smallest and largest value of a number.
+      low: smallest value of a number.
+      high: largest value of a number.
       element: type of an array's elements, float or str.
       read_only: a change needs a restart.
     """

@@ -115,5 +115,5 @@ def scene_from_msg(msg: SceneMsg) -> Scene:
         bodies=tuple(_body_from_msg(body) for body in msg.bodies),
         regions=tuple(_region_from_msg(region) for region in msg.regions),
         goals=tuple(_goal_from_msg(goal) for goal in msg.goals),
-        contacts=frozenset(zip(msg.contact_first, msg.contact_second)),
+        contacts=frozenset(zip(msg.contact_first, msg.contact_second, strict=True)),
     )
