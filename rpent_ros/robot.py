@@ -117,6 +117,8 @@ class EnvSpec:
       parameters: path of params.yaml, the parameters of this robot's nodes.
       env_client: returns the class of the agent-side client, with robot-specific calls; None: the
         generic one.  Called in the agent process only.
+      suites: returns the number of tasks of each suite, without building anything, so that a wrong
+        task is refused before any process starts; None: only the driver can tell.
     """
 
     name: str
@@ -127,6 +129,7 @@ class EnvSpec:
     make_policy: Callable[[str, Mapping[str, Any]], Any] | None = None
     parameters: pathlib.Path | None = None
     env_client: Callable[[], type] | None = None
+    suites: Callable[[], Mapping[str, int]] | None = None
 
 
 def known_robots() -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def get_env_spec() -> EnvSpec:
         make_robot=_make_robot,
         parameters=pathlib.Path(__file__).with_name('params.yaml'),
         env_client=_env_client,
+        suites=_suites,
     )
 
 
@@ -46,6 +47,12 @@ def _env_client() -> type:
     from robots.fake.env_client import FakeEnvClient
 
     return FakeEnvClient
+
+
+def _suites() -> Mapping[str, int]:
+    from robots.fake.tasks import SUITES
+
+    return {suite: len(tasks) for suite, tasks in SUITES.items()}
 
 
 def _make_robot(parameters: Mapping[str, Any]) -> Robot:

@@ -55,8 +55,9 @@ def _copy_records(source: pathlib.Path, writer: BagWriter) -> dict[str, str]:
     schemas: dict[int, Schema] = {}
     channels: dict[int, Channel] = {}
     custom: dict[str, str] = {}
-    read = 0
-    for read, record in _records(source):
+    end = 0
+    for offset, record in _records(source):
+        end = offset
         if isinstance(record, Schema):
             schemas[record.id] = record
         elif isinstance(record, Channel):
@@ -72,7 +73,7 @@ def _copy_records(source: pathlib.Path, writer: BagWriter) -> dict[str, str]:
             )
         elif isinstance(record, Metadata) and record.name == 'rpent_ros':
             custom.update(record.metadata)
-    lost = 0 if _is_complete(source) else source.stat().st_size - read
+    lost = 0 if _is_complete(source) else source.stat().st_size - end
     return custom | {'bytes_lost': str(lost)}
 
 

@@ -15,8 +15,8 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
-from rpent_msgs.srv import StartRecording, StopRecording
 
+from rpent_msgs.srv import StartRecording, StopRecording
 from rpent_ros.bag import BagSummary, QosProfile, Recording, load_definition
 from rpent_ros.errors import BagFailed, Busy, InvalidRequest, NotRecording, RpentError
 from rpent_ros.nodes.parameters import declare, parameter
@@ -70,8 +70,12 @@ class TopicChoice:
 
     def qos(self) -> QoSProfile:
         """What to ask for while there is no publisher to look at."""
-        durability = DurabilityPolicy.TRANSIENT_LOCAL if self.latched else DurabilityPolicy.VOLATILE
-        return QoSProfile(depth=_QUEUE_DEPTH, durability=durability)
+        return QoSProfile(
+            depth=_QUEUE_DEPTH,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL
+            if self.latched
+            else DurabilityPolicy.VOLATILE,
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,7 +44,9 @@ def write_notes(path: pathlib.Path, texts: list[str]) -> BagWriter:
 def interfaces(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """A prefix with two interface packages, one of which uses the other."""
     files = {
-        'a_msgs/msg/Outer.msg': '# Comment.\n\nInner[] inner\nb_msgs/Leaf leaf  # x\nstring<=5 s\n',
+        'a_msgs/msg/Outer.msg': (
+            '# Comment.\n\nInner[] inner\nb_msgs/Leaf leaf  # x\nstring<=5 s\n'
+        ),
         'a_msgs/msg/Inner.msg': 'uint8 LIMIT=3\nfloat64[3] values\nb_msgs/Leaf leaf\n',
         'a_msgs/msg/Outer.json': (
             '{"type_hashes": [{"type_name": "a_msgs/msg/Outer", "hash_string": "RIHS01_12"}]}'

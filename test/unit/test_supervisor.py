@@ -93,7 +93,7 @@ def test_a_process_starts_when_those_before_it_are_ready(tmp_path: pathlib.Path)
         ),
         lines=lines,
     )
-    times = {l.split(':')[0]: float(l.split()[-1]) for l in lines if ' at ' in l}
+    times = {line.split(':')[0]: float(line.split()[-1]) for line in lines if ' at ' in line}
     assert times['quick'] < times['slow'] < times['agent']
 
 
@@ -173,7 +173,10 @@ def test_death_in_the_middle_ends_everything(tmp_path: pathlib.Path) -> None:
 
 
 def test_ctrl_c_lets_the_last_process_write_its_results_first(tmp_path: pathlib.Path) -> None:
-    says = "signal.signal(signal.SIGINT, lambda *_: (print('end', time.monotonic()), sys.exit(0)))\n"
+    says = (
+        'signal.signal(signal.SIGINT, '
+        "lambda *_: (print('end', time.monotonic()), sys.exit(0)))\n"
+    )
     lines: list[str] = []
     press_ctrl_c(0.7)
     outcome, seconds = run(
@@ -183,7 +186,7 @@ def test_ctrl_c_lets_the_last_process_write_its_results_first(tmp_path: pathlib.
         lines=lines,
     )
     assert outcome == Outcome(interrupted=True)
-    ends = {l.split(':')[0]: float(l.split()[-1]) for l in lines if 'end' in l}
+    ends = {line.split(':')[0]: float(line.split()[-1]) for line in lines if 'end' in line}
     assert ends['agent'] < ends['driver']
     assert seconds < LIMIT
 
@@ -270,7 +273,7 @@ def test_wrong_lists_of_commands(tmp_path: pathlib.Path) -> None:
     one = command('agent', '', after=('driver',), ends_run=True)
     with pytest.raises(ValueError, match=r"^agent: expected \('driver',\) to come before it$"):
         Supervisor([one], log_dir=tmp_path)
-    with pytest.raises(ValueError, match='^expected exactly one command that ends the run$'):
+    with pytest.raises(ValueError, match=r'^expected exactly one command that ends the run$'):
         Supervisor([command('driver', '')], log_dir=tmp_path)
 
 

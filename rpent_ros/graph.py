@@ -1,0 +1,300 @@
+"""The one description of the graph: which processes, with which parameters.
+
+The supervisor (rpent_ros.cli) and the launch files (launch/) both start what `describe` returns,
+so they cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from rpent_ros.cerebrums.registry import known_cerebrums
+from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
+from rpent_ros.robot import EnvSpec, load_robot_package
+
+NODES = ('driver', 'vla', 'recorder', 'agent')
+# How long a process may take until it serves [s]: loading a model can take minutes.
+_READY_TIMEOUT_S = {'driver': 180.0, 'vla': 900.0, 'recorder': 60.0, 'agent': 60.0}
+# How long the recorder may take to close a large bag after a run that went well [s].
+_CLOSING_S = 60.0
+_NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
+_LARGEST_SEED = 2**32 - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Process:
+    """One process of the graph: one node.
+
+    Attributes:
+      name: name of the node and of its log file.
+      module: what `python -m` runs.
+      executable: the same program as an installed executable of the package.
+      namespace: ROS namespace, absolute.
+      parameters: every parameter that differs from the node's own default.
+      after: processes that must be ready before this one starts.
+      ready_timeout: how long it may take until it serves [s].
+      ends_run: when this process ends, the run has ended.
+      patience: how long it may take to end after a run that went well [s]; 0.0: the usual time.
+    """
+
+    name: str
+    _: dataclasses.KW_ONLY
+    module: str
+    executable: str
+    namespace: str
+    parameters: Mapping[str, Any]
+    after: tuple[str, ...] = ()
+    ready_timeout: float
+    ends_run: bool = False
+    patience: float = 0.0
+
+    def argv(self, parameter_file: pathlib.Path) -> tuple[str, ...]:
+        """Command line; the parameters are read from `parameter_file`."""
+        return (
+            sys.executable, '-m', self.module, '--ros-args',
+            '-r', f'__node:={self.name}',
+            '-r', f'__ns:={self.namespace}',
+            '--params-file', str(parameter_file),
+        )  # fmt: skip
+
+    def parameter_text(self) -> str:
+        """The parameters as a ROS parameter file."""
+        document = {f'{self.namespace.rstrip("/")}/{self.name}': {
+            'ros__parameters': dict(self.parameters)
+        }}  # fmt: skip
+        return str(yaml.safe_dump(document, sort_keys=True, allow_unicode=True))
+
+
+@dataclasses.dataclass(frozen=True)
+class GraphConfig:
+    """What a person chooses about a graph; everything else is in the parameter files.
+
+    Attributes:
+      robot: robot package.
+      suite: task suite; '' takes the one of the robot's parameter file.
+      task, seed: the episode.
+      instruction: sentence for the planner; '' for the task's own.
+      cerebrum: planner.
+      recipe: recipe file for the scripted planner; '' for none.
+      model: language model of the planner; '' for its default.
+      vla: policy; '' for the robot's default, 'none' for no vla node.
+      vla_endpoint: address of a model server that already runs; '' for none.
+      output_dir: folder of the run; '' lets the agent choose one per run.
+      overwrite: replace an earlier run there.
+      namespace: ROS namespace; '' for the robot's name.
+      camera_rate: highest rate of each camera topic [Hz]; None leaves it to the parameter files.
+      record: write a bag.
+      autorun: start the run at once and end when it has ended.
+      physics: how the simulator computes; '' leaves it to the parameter files.
+      max_tool_calls, max_seconds: what the planner may spend; None leaves it to the files.
+    """
+
+    robot: str
+    _: dataclasses.KW_ONLY
+    suite: str = ''
+    task: int = 0
+    seed: int = 0
+    instruction: str = ''
+    cerebrum: str = 'scripted'
+    recipe: str = ''
+    model: str = ''
+    vla: str = ''
+    vla_endpoint: str = ''
+    output_dir: str = ''
+    overwrite: bool = False
+    namespace: str = ''
+    camera_rate: float | None = None
+    record: bool = True
+    autorun: bool = True
+    physics: str = ''
+    max_tool_calls: int | None = None
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed <= _LARGEST_SEED:
+            raise InvalidRequest(f'seed: expected 0 to {_LARGEST_SEED}, got {self.seed}')
+        if self.cerebrum not in known_cerebrums():
+            raise InvalidRequest(
+                f'unknown cerebrum {self.cerebrum!r}; known cerebrums: '
+                f'{", ".join(known_cerebrums())}'
+            )
+        if self.recipe and self.cerebrum != 'scripted':
+            raise InvalidRequest(
+                f'recipe: only the scripted cerebrum plays recipes, got cerebrum {self.cerebrum}'
+            )
+        if self.recipe and not pathlib.Path(self.recipe).expanduser().is_file():
+            raise BadRecipe(f'recipe {self.recipe}: no such file')
+        if self.model and self.cerebrum == 'scripted':
+            raise InvalidRequest(
+                f'model: the scripted cerebrum uses no language model, got {self.model!r}'
+            )
+        parts = [part for part in self.namespace.split('/') if part]
+        if not all(_NAME.fullmatch(part) for part in parts):
+            raise InvalidRequest(
+                'namespace: expected names of letters, digits and underscores separated by /, '
+                f'got {self.namespace!r}'
+            )
+        for name in ('camera_rate', 'max_tool_calls', 'max_seconds'):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float('inf'):
+                raise InvalidRequest(f'{name}: expected 0 or above, got {value}')
+
+    @property
+    def absolute_namespace(self) -> str:
+        """The namespace with its leading slash."""
+        return '/' + (self.namespace.strip('/') or self.robot)
+
+
+def describe(config: GraphConfig) -> tuple[Process, ...]:
+    """The processes of a graph, in the order in which they may be started.
+
+    Raises:
+      InvalidRequest: unknown robot.
+      UnknownTask: the robot can tell that the suite or the task does not exist.
+    """
+    spec: EnvSpec = load_robot_package(config.robot).get_env_spec()
+    of_robot = [spec.parameters] if spec.parameters is not None else []
+    from_files = {
+        name: load_parameters([config_dir() / f'{name}.yaml', *of_robot], name) for name in NODES
+    }
+    suite = config.suite or str(from_files['driver'].get('suite', ''))
+    check_task(spec, suite, config.task)
+    policy = config.vla or spec.default_policy
+    with_vla = policy != 'none'
+    absolute = _absolute(config.output_dir)
+    chosen: dict[str, dict[str, Any]] = {
+        'driver': {
+            'robot': config.robot,
+            'suite': suite,
+            'task': config.task,
+            'camera_rate': config.camera_rate,
+            'physics': config.physics or None,
+            'state_log_dir': str(pathlib.Path(absolute) / 'sim_states') if absolute else None,
+        },
+        'vla': {
+            'robot': config.robot,
+            'policy': policy,
+            'endpoint': config.vla_endpoint or None,
+        },
+        'recorder': {},
+        'agent': {
+            'robot': config.robot,
+            'suite': suite,
+            'task': config.task,
+            'seed': config.seed,
+            'instruction': config.instruction or None,
+            'cerebrum': config.cerebrum,
+            'recipe': _absolute(config.recipe) or None,
+            'model': config.model or None,
+            'output_dir': absolute or None,
+            'overwrite': config.overwrite,
+            'record': config.record,
+            'use_vla': with_vla,
+            'autorun': config.autorun,
+            'exit_when_done': config.autorun,
+            'max_tool_calls': config.max_tool_calls,
+            'max_seconds': None if config.max_seconds is None else float(config.max_seconds),
+        },
+    }
+    peers = ['driver', *(['vla'] if with_vla else []), *(['recorder'] if config.record else [])]
+    return tuple(
+        Process(
+            name,
+            module=f'rpent_ros.nodes.{name}',
+            executable=f'{name}_node',
+            namespace=config.absolute_namespace,
+            parameters=from_files[name]
+            | {key: value for key, value in chosen[name].items() if value is not None},
+            after=tuple(peers) if name == 'agent' else (),
+            ready_timeout=_READY_TIMEOUT_S[name],
+            ends_run=name == 'agent',
+            patience=_CLOSING_S if name == 'recorder' else 0.0,
+        )
+        for name in (*peers, 'agent')
+    )
+
+
+def check_task(spec: EnvSpec, suite: str, task: int) -> None:
+    """Refuse a task that does not exist, if the robot can tell without being built.
+
+    Raises:
+      UnknownTask: the message lists what there is.
+    """
+    if task < 0:
+        raise UnknownTask(f'task: expected 0 or above, got {task}')
+    suites = spec.suites() if spec.suites is not None else None
+    if suites is None:
+        return
+    if suite not in suites:
+        raise UnknownTask(f'unknown suite {suite!r}; known suites: {", ".join(suites)}')
+    if task >= suites[suite]:
+        raise UnknownTask(
+            f'suite {suite}: expected a task from 0 to {suites[suite] - 1}, got {task}'
+        )
+
+
+def config_dir() -> pathlib.Path:
+    """Folder of the parameter files: of the checkout, or of the installed package.
+
+    Raises:
+      InvalidRequest: neither is there.
+    """
+    checkout = pathlib.Path(__file__).resolve().parents[1] / 'config'
+    if checkout.is_dir():
+        return checkout
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        installed = pathlib.Path(prefix) / 'share' / 'rpent_ros' / 'config'
+        if prefix and installed.is_dir():
+            return installed
+    raise InvalidRequest(
+        f'parameter files: expected {checkout} or share/rpent_ros/config in AMENT_PREFIX_PATH; '
+        'is the package built and sourced?'
+    )
+
+
+def load_parameters(files: Sequence[pathlib.Path], node: str) -> dict[str, Any]:
+    """Parameters of one node from several files; later files win.
+
+    A file's sections are `/**` for all nodes, and `/**/<node>` or `<node>` for one.
+
+    Raises:
+      InvalidRequest: a file is no parameter file.
+    """
+    merged: dict[str, Any] = {}
+    for file in files:
+        if not file.is_file():
+            continue
+        try:
+            document = yaml.safe_load(file.read_text()) or {}
+            sections = [document.get(key) for key in ('/**', f'/**/{node}', node)]
+            for section in sections:
+                if section is not None:
+                    merged |= _flat(section['ros__parameters'] or {})
+        except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+            raise InvalidRequest(
+                f'parameter file {file}: expected sections with ros__parameters, got {error!r}'
+            ) from None
+    return merged
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
+    """Nested sections as ROS names them: a.b.c."""
+    out: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            out |= _flat(value, f'{prefix}{key}.')
+        else:
+            out[f'{prefix}{key}'] = value
+    return out
+
+
+def _absolute(path: str) -> str:
+    return str(pathlib.Path(path).expanduser().absolute()) if path else ''
