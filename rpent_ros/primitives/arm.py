@@ -71,26 +71,23 @@ class Arm:
         yaw = yaw_of_tool(start.ee_pose.rotation)
         goal = target_yaw if target_yaw is not None else yaw + (delta_yaw or 0.0)
         result = self.go(start, None, yaw=goal)
-        return self.answer({'yaw': wrap_angle(goal), 'start_yaw': yaw}, [result], start)
+        return self.answer({'yaw': wrap_angle(goal)}, [result], start, start_yaw=yaw)
 
     def set_gripper(self, command: str) -> ToolResult:
         """Open or close the gripper where it is and wait until the fingers rest."""
         start = self.env.observe()
-        results = self.drive_gripper(GRIPPER[command], start)
-        width = (results[-1].observation or start).gripper_width
+        result = self.drive_gripper(GRIPPER[command], start)
+        width = (result.observation or start).gripper_width
         holding = self.settings.holds(width) if command == 'close' else False
-        return self.answer({'gripper': command}, results, start, holding=holding)
+        return self.answer({'gripper': command}, [result], start, holding=holding)
 
     def release(self) -> ToolResult:
         """Open the gripper, letting go of whatever it holds."""
         start = self.env.observe()
-        results = self.drive_gripper(Gripper.OPEN, start)
-        widths = [r.observation.gripper_width for r in results if r.observation is not None]
-        extra = {
-            'start_gripper_width': start.gripper_width,
-            'peak_gripper_width': max([start.gripper_width, *widths]),
-        }
-        return self.answer({'gripper': 'open'}, results, start, **extra)
+        result = self.drive_gripper(Gripper.OPEN, start)
+        return self.answer(
+            {'gripper': 'open'}, [result], start, start_gripper_width=start.gripper_width
+        )
 
     def go(
         self,
@@ -119,22 +116,9 @@ class Arm:
         )
         return self.env.move_to(goal, should_stop=self.should_stop)
 
-    def drive_gripper(self, command: Gripper, start: Observation) -> list[MotionResult]:
-        """Hold still with a gripper command until the fingers rest; at least one motion."""
-        results: list[MotionResult] = []
-        width = start.gripper_width
-        while True:
-            result = self.go(start, None, gripper=command)
-            results.append(result)
-            steps = sum(r.steps for r in results)
-            moved = result.observation is None or not (
-                abs(result.observation.gripper_width - width) <= self.settings.width_tolerance
-            )
-            if not result.ok or result.observation is None or result.steps == 0:
-                return results
-            if (len(results) > 1 and not moved) or steps >= self.settings.gripper_steps:
-                return results
-            width = result.observation.gripper_width
+    def drive_gripper(self, command: Gripper, start: Observation) -> MotionResult:
+        """Hold still with a gripper command; the driver waits until the fingers rest."""
+        return self.go(start, None, gripper=command)
 
     def answer(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rpent_ros.contracts.motion import Gripper, MotionResult
+from rpent_ros.contracts.observation import Observation
 from rpent_ros.errors import ErrorCode
 from rpent_ros.primitives import report
 from rpent_ros.primitives.arm import Arm, stopped
@@ -46,9 +47,7 @@ def scripted_grasp(
     if ends_here(arm.go(_end(results), xyz, yaw=yaw, speed=settings.slow_speed)):
         return failed()
     stage = 'close'
-    closing = arm.drive_gripper(Gripper.CLOSE, _end(results))
-    results.extend(closing)
-    if not closing[-1].ok or stopped(closing[-1]):
+    if ends_here(arm.drive_gripper(Gripper.CLOSE, _end(results))):
         return failed()
     stage = 'lift'
     if ends_here(arm.go(_end(results), hover)):
@@ -68,7 +67,7 @@ def scripted_grasp(
     )
 
 
-def _end(results: list[MotionResult]):
+def _end(results: list[MotionResult]) -> Observation:
     observation = results[-1].observation
     assert observation is not None
     return observation

@@ -20,8 +20,6 @@ class ManipulationSettings:
       min_grasp_width, max_grasp_width: finger width with an object in between [m].
       approach_height: hover above a grasp, and lift after it [m].
       slow_speed: fraction of full speed for the last stretch of a grasp.
-      width_tolerance: fingers whose width changes by less than this are at rest [m].
-      gripper_steps: control steps within which the fingers must come to rest.
     """
 
     image_size: int = 512
@@ -32,8 +30,6 @@ class ManipulationSettings:
     max_grasp_width: float = 0.06
     approach_height: float = 0.10
     slow_speed: float = 0.4
-    width_tolerance: float = 0.0005
-    gripper_steps: int = 60
 
     def __post_init__(self) -> None:
         if not 0 <= self.image_size <= 2000:
