@@ -1,0 +1,381 @@
+"""Whole runs against the fake robot: results, files, and every way to end."""
+
+import dataclasses
+import json
+import threading
+
+import pytest
+import yaml
+
+from rpent_ros import events
+from rpent_ros.agent import run_task
+from rpent_ros.cerebrums.base import CerebrumResult, Steering
+from rpent_ros.errors import BagFailed, BadArguments, ErrorCode, PeerDied
+from rpent_ros.run import RunConfig
+from rpent_ros.session import Limits, StopFlag
+from rpent_ros.tools.toolkit import Claim
+
+SENTENCE = 'pick up the red cube and place it in the bin'
+
+
+class Listener:
+    """Keeps what a run tells."""
+
+    def __init__(self):
+        self.events = []
+        self.dumps = []
+
+    def event(self, event):
+        self.events.append(event)
+
+    def step(self, run_id, dump):
+        self.dumps.append((run_id, dump))
+
+    def kinds(self):
+        return [event.kind for event in self.events]
+
+
+class Planner:
+    """A cerebrum made of one function of the tools."""
+
+    name = 'test'
+
+    def __init__(self, solve):
+        self._solve = solve
+
+    def solve(self, system_prompt, user_message, toolkit, limits, steering):
+        self.prompts = (system_prompt, user_message)
+        answer = self._solve(toolkit)
+        return answer if isinstance(answer, CerebrumResult) else CerebrumResult(None)
+
+
+@pytest.fixture
+def config(tmp_path):
+    return RunConfig(
+        'fake', suite='fake_pick', task=0, seed=1, output_dir=str(tmp_path / 'run'), image_size=0
+    )
+
+
+@pytest.fixture
+def listener():
+    return Listener()
+
+
+@pytest.fixture
+def run(config, env, vla, listener):
+    def go(planner=None, *, stop=None, vla=vla, **changes):
+        more = {k: changes.pop(k) for k in ('recorder', 'steering') if k in changes}
+        return run_task(
+            dataclasses.replace(config, **changes), env, vla, listener, stop or StopFlag(),
+            cerebrum=planner and Planner(planner), **more,
+        )  # fmt: skip
+
+    return go
+
+
+def read(result, name):
+    return json.loads(open(f'{result.output_dir}/{name}').read())
+
+
+def test_scripted_run_achieves_the_task(run, listener):
+    result = run()
+    assert (result.status, result.reason, result.claimed) == ('achieved', 'finished', 'success')
+    assert (result.achieved, result.privileged) == (True, True)
+    assert (result.code, result.message, result.exit_code) == (ErrorCode.OK, '', 0)
+    calls = [e.name for e in listener.events if e.kind == events.TOOL_CALL]
+    assert calls == ['view_env_state', 'pi0_pick', 'move_to', 'pi0_doubled', 'finish']
+    assert result.tool_calls == 5
+    assert [d.index for _, d in listener.dumps] == [0, 1, 2, 3]
+    assert [d.tool for _, d in listener.dumps] == ['', 'pi0_pick', 'move_to', 'pi0_doubled']
+    assert listener.kinds()[0] == events.RUN_STARTED
+    assert listener.kinds()[-1] == events.RUN_FINISHED
+    assert 'privileged simulator state' in next(
+        e.data['text'] for e in listener.events if e.kind == events.WARNING
+    )
+
+
+def test_files_of_a_run(run):
+    result = run()
+    stored = read(result, 'result.json')
+    assert stored == {**result.to_json(), 'ended': stored['ended'], 'seconds': stored['seconds']}
+    assert stored['steps'] == result.steps > 20
+    config = yaml.safe_load(open(f'{result.output_dir}/run.yaml'))
+    assert config['run_id'] == result.run_id
+    assert config['instruction'] == SENTENCE
+    assert len(config['reset']['initial_state_sha256']) == 64
+    assert config['policy'] == {'name': 'cheating', 'privileged': True, 'horizon': 10}
+    assert config['limits'] == {'max_tool_calls': 100, 'max_seconds': 1200.0}
+    assert 'python' in config['versions']
+    transcript = read(result, 'transcript_fake_pick_t0_s1.json')
+    roles = [m['role'] for m in transcript['messages']]
+    assert roles[:4] == ['system', 'user', 'assistant', 'tool']
+    assert SENTENCE in transcript['messages'][1]['text']
+    assert transcript['result']['achieved'] is True
+    log = open(f'{result.output_dir}/run.log').read()
+    assert 'pi0_pick prompt=pick up the red cube -> ok' in log
+    assert not [p for p in __import__('os').listdir(result.output_dir) if p.startswith('.')]
+
+
+def test_a_missed_pick_is_tried_again(run, vla, listener):
+    vla.misses = 2
+    result = run()
+    assert result.achieved
+    calls = [e.name for e in listener.events if e.kind == events.TOOL_CALL]
+    assert calls == [
+        'view_env_state', 'pi0_pick', 'release', 'move_to', 'pi0_pick', 'release', 'move_to',
+        'pi0_pick', 'move_to', 'pi0_doubled', 'finish',
+    ]  # fmt: skip
+
+
+def test_a_pick_that_never_works_ends_in_failure(run, vla):
+    vla.misses = 99
+    result = run()
+    assert (result.status, result.claimed, result.achieved) == ('not_achieved', 'failure', False)
+    assert (result.code, result.exit_code) == (ErrorCode.NOT_ACHIEVED, 1)
+    assert result.message == (
+        "the task's predicate does not hold; the planner claimed failure"
+    )
+
+
+def test_a_recipe_repeats_a_run_exactly(run, robot, tmp_path):
+    first = run()
+    end = robot._world.to_vector().tolist()
+    again = run(
+        output_dir=str(tmp_path / 'again'),
+        recipe=f'{first.output_dir}/recipe_fake_pick_t0_s1.jsonl',
+    )
+    assert (again.achieved, again.tool_calls, again.steps) == (True, 5, first.steps)
+    assert robot._world.to_vector().tolist() == end
+
+
+def test_claimed_success_is_not_achieved_success(run):
+    def boast(tools):
+        tools.call('move_to', {'xyz': [0.45, 0.0, 0.3]})
+        tools.call('finish', {'status': 'success', 'summary': 'it is in the bin'})
+
+    result = run(boast)
+    assert (result.claimed, result.achieved, result.status) == ('success', False, 'not_achieved')
+    assert result.to_json()['summary'] == 'it is in the bin'
+
+
+def test_a_planner_that_stops_without_finish(run):
+    result = run(lambda tools: CerebrumResult(None, stop_reason='it answered in prose'))
+    assert (result.reason, result.claimed) == ('gave_up', '')
+    assert result.message == 'it answered in prose'
+    assert result.exit_code == 1
+
+
+def test_tool_call_limit(run):
+    def look(tools):
+        while True:
+            tools.call('view_env_state', {})
+
+    result = run(look, limits=Limits(max_tool_calls=3))
+    assert (result.reason, result.code, result.tool_calls) == (
+        'turn_limit', ErrorCode.TURN_LIMIT, 3,
+    )  # fmt: skip
+    assert result.message == 'all 3 tool calls are used up'
+
+
+def test_time_limit_cancels_the_running_tool(run, env):
+    moved = env.move_to
+
+    def endless(goal, *, should_stop):
+        while not should_stop():
+            threading.Event().wait(0.01)
+        return moved(goal, should_stop=should_stop)
+
+    env.move_to = endless
+    result = run(
+        lambda tools: tools.call('move_to', {'xyz': [0.45, 0.0, 0.3]}),
+        limits=Limits(max_seconds=0.3),
+    )
+    assert (result.reason, result.code) == ('time_limit', ErrorCode.TIME_LIMIT)
+    assert result.message == 'the run used up its 0.3 s after 1 tool calls'
+    assert read(result, 'transcript_fake_pick_t0_s1.json')['messages'][-1]['result']['code'] == (
+        'CANCELED'
+    )
+
+
+@pytest.mark.parametrize(('reason', 'exit_code'), [('cancelled', 1), ('interrupted', 130)])
+def test_being_asked_to_stop(run, env, reason, exit_code):
+    stop = StopFlag()
+    moved = env.move_to
+
+    def stopped_meanwhile(goal, *, should_stop):
+        stop.set(reason)
+        return moved(goal, should_stop=should_stop)
+
+    env.move_to = stopped_meanwhile
+    result = run(stop=stop)
+    assert (result.status, result.reason, result.code) == (
+        'not_achieved', reason, ErrorCode.CANCELED,
+    )  # fmt: skip
+    assert result.exit_code == exit_code
+    assert read(result, 'result.json')['reason'] == reason
+
+
+def test_a_component_that_dies_ends_the_run(run, vla):
+    vla.error = PeerDied('/fake/vla/infer: the server disappeared while a call was in flight')
+    result = run()
+    assert (result.status, result.reason, result.exit_code) == ('failed', 'component_failed', 3)
+    assert result.code == ErrorCode.PEER_DIED
+    assert read(result, 'result.json')['error_msg'] == result.message == str(vla.error)
+
+
+def test_a_crash_leaves_valid_files(run):
+    def crash(tools):
+        tools.call('view_env_state', {})
+        raise ZeroDivisionError('division by zero')
+
+    result = run(crash)
+    assert (result.status, result.code) == ('failed', ErrorCode.UNKNOWN)
+    assert result.message == 'ZeroDivisionError: division by zero'
+    transcript = read(result, 'transcript_fake_pick_t0_s1.json')
+    assert transcript['messages'][-1]['tool'] == 'view_env_state'
+    assert transcript['result']['error_name'] == 'UNKNOWN'
+    assert 'Traceback' in open(f'{result.output_dir}/run.log').read()
+
+
+def test_keyboard_interrupt_is_recorded_and_passed_on(run, config):
+    def interrupt(tools):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(interrupt)
+    stored = json.loads(open(f'{config.output_dir}/result.json').read())
+    assert (stored['reason'], stored['error_name']) == ('interrupted', 'CANCELED')
+
+
+@pytest.mark.parametrize(
+    ('changes', 'code', 'message'),
+    [
+        (
+            {'suite': 'fake_pic'},
+            ErrorCode.UNKNOWN_TASK,
+            "unknown suite 'fake_pic'; known suites: fake_pick",
+        ),
+        (
+            {'task': 9},
+            ErrorCode.UNKNOWN_TASK,
+            'suite fake_pick: expected a task from 0 to 2, got 9',
+        ),
+        (
+            {'cerebrum': 'genius'},
+            ErrorCode.INVALID_REQUEST,
+            "unknown cerebrum 'genius'; known cerebrums: scripted",
+        ),
+        (
+            {'recipe': '/nowhere.jsonl'},
+            ErrorCode.BAD_RECIPE,
+            'recipe /nowhere.jsonl cannot be read: No such file or directory',
+        ),
+        (
+            {'robot': 'robby'},
+            ErrorCode.INVALID_REQUEST,
+            "unknown robot 'robby'; known robots: fake, libero",
+        ),
+    ],
+)
+def test_wrong_requests_are_refused_in_one_sentence(run, changes, code, message):
+    result = run(**changes)
+    assert (result.status, result.reason, result.exit_code) == ('refused', 'refused', 2)
+    assert (result.code, result.message) == (code, message)
+
+
+def test_a_recipe_with_an_unknown_tool_is_refused_before_anything_moves(run, env, tmp_path):
+    recipe = tmp_path / 'r.jsonl'
+    recipe.write_text('{"tool": "release"}\n{"tool": "fly"}\n')
+    result = run(recipe=str(recipe))
+    assert (result.status, result.code, result.steps) == ('refused', ErrorCode.BAD_RECIPE, 0)
+    assert result.message.startswith(f"recipe {recipe}, line 2: unknown tool 'fly'; known tools: ")
+
+
+def test_a_folder_in_use_is_refused_and_left_alone(run, config, tmp_path):
+    (tmp_path / 'run').mkdir()
+    (tmp_path / 'run' / 'x').write_text('')
+    result = run()
+    assert (result.status, result.code) == ('refused', ErrorCode.BAD_OUTPUT_DIR)
+    assert [p.name for p in (tmp_path / 'run').iterdir()] == ['x']
+
+
+def test_contract_mismatch_stops_the_run_before_the_reset(run, env, vla):
+    action = dataclasses.replace(vla.spec.action, gripper_open=1.0, gripper_close=-1.0)
+    vla.spec = dataclasses.replace(vla.spec, action=action)
+    result = run()
+    assert (result.status, result.code) == ('failed', ErrorCode.CONTRACT_MISMATCH)
+    assert env.observe().episode == 0
+
+
+class Recorder:
+    def __init__(self, error=None):
+        self.calls = []
+        self._error = error
+
+    def start(self, run_id, path):
+        self.calls.append(('start', run_id, path))
+
+    def stop(self):
+        self.calls.append(('stop',))
+        if self._error:
+            raise self._error
+        return {'path': 'bag', 'messages': 12}
+
+
+def test_the_recording_spans_the_run(run):
+    recorder = Recorder()
+    result = run(recorder=recorder)
+    assert recorder.calls == [
+        ('start', result.run_id, f'{result.output_dir}/bag'), ('stop',),
+    ]  # fmt: skip
+    assert read(result, 'result.json')['bag'] == {'path': 'bag', 'messages': 12}
+
+
+def test_a_bag_that_cannot_be_closed_does_not_lose_the_result(run, listener):
+    result = run(recorder=Recorder(BagFailed('no space left')))
+    assert result.achieved
+    assert read(result, 'result.json')['bag'] == {
+        'path': f'{result.output_dir}/bag', 'error': 'no space left',
+    }  # fmt: skip
+
+
+def test_messages_reach_the_planner(run, listener):
+    steering = Steering()
+    steering.push('be careful')
+    assert run(steering=steering).achieved
+    said = [(e.name, e.data['text']) for e in listener.events if e.kind == events.MESSAGE]
+    assert said[0] == ('user', 'be careful')
+    assert said[1][1] == 'this planner follows its script and cannot act on messages'
+
+
+def test_an_instruction_of_ones_own(run, robot, vla):
+    result = run(instruction='pick up the green cube and place it in the bin')
+    assert vla.prompts[0] == 'pick up the green cube'
+    # The predicate is that of the task, not of the sentence that was given.
+    assert (result.achieved, result.claimed) == (False, 'failure')
+    assert result.to_json()['instruction'] == 'pick up the green cube and place it in the bin'
+
+
+def test_wrong_arguments_do_not_enter_the_recipe(run):
+    def clumsy(tools):
+        assert tools.call('move_to', {'x': 1}).code == BadArguments.code
+        assert tools.call('move_to', {'xyz': [0.4, 0.0, 9.0]}).code == ErrorCode.OUT_OF_WORKSPACE
+        tools.call('release', {})
+        return CerebrumResult(Claim('stuck', ''))
+
+    result = run(clumsy)
+    lines = open(f'{result.output_dir}/recipe_fake_pick_t0_s1.jsonl').read().splitlines()
+    assert [json.loads(line)['tool'] for line in lines] == ['move_to', 'release']
+
+
+def test_lines_for_people(run, listener):
+    lines = []
+    sink = events.LineSink(lines.append)
+    run()
+    for event in listener.events:
+        sink.event(event)
+    text = '\n'.join(lines)
+    assert '  2  pi0_pick prompt=pick up the red cube max_chunks=' not in text
+    assert '  2  pi0_pick prompt=pick up the red cube\n     ok  ' in text
+    assert 'images/01_agentview.png' in text
+    assert lines[-1].endswith(': finished, claimed: success, achieved: true')
