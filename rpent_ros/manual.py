@@ -43,7 +43,7 @@ class ManualTools:
         on_dump: OnDump | None = None,
     ) -> None:
         self._robot = robot
-        self._episode = {'suite': suite, 'task': task, 'seed': seed}
+        self._suite, self._task, self._seed = suite, task, seed
         self._root = root
         self._env = env
         self._vla = vla
@@ -89,7 +89,7 @@ class ManualTools:
         except NotReset:
             fresh = True
         if fresh:
-            self._env.reset(**self._episode)
+            self._env.reset(suite=self._suite, task=self._task, seed=self._seed)
         folder = run_dir.create(self._root / run_dir.new_run_id('manual'), 'manual')
         toolkit: ManipulationToolkit = package.get_toolkit(
             primitives_kwargs={

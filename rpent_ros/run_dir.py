@@ -22,12 +22,13 @@ from rpent_ros.errors import BadOutputDir, ErrorCode
 from rpent_ros.states import MANIFEST, States
 
 RESULT_SCHEMA_VERSION = 1
-# Written by the processes around the agent, possibly before it starts.
-_FOREIGN = ('logs',)
+# Used by the processes around the agent, possibly before it starts; kept, but emptied of what an
+# earlier run left where that is said below.
+_FOREIGN = ('logs', 'sim_states')
 _OWN_FOLDERS = ('images', 'depth', 'bag')
 _OWN_PATTERNS = (
     MANIFEST, 'run.yaml', 'run.log', 'result.json', 'transcript_*.json', 'recipe_*.jsonl',
-    'sim_states.*', 'episode.mp4', '.*.part',
+    'sim_states/*', 'episode.mp4', '.*.part',
 )  # fmt: skip
 
 

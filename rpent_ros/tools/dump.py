@@ -124,7 +124,8 @@ def _write_images(
     output_dir: pathlib.Path, step_idx: int, shots: list[tuple[str, CameraFrame]]
 ) -> list[View]:
     """Encode in parallel (zlib releases the interpreter lock) and write."""
-    views, jobs = [], []
+    views: list[View] = []
+    jobs: list[tuple[str, NDArray[Any]]] = []
     for resolution, frame in shots:
         stem = f'{step_idx:02d}_{frame.name}' + ('_high' if resolution == HIGH else '')
         rgb, depth = f'images/{stem}.png', ''

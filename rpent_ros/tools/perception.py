@@ -54,7 +54,9 @@ def back_project(
         raise BadPixel(f'{where} has no depth; use another camera')
     depth = load_depth(output_dir / view.depth)
     if pixel is not None:
-        found = projection.locate_pixel(depth, view.intrinsics, view.pose, *pixel, where)
+        found = projection.locate_pixel(
+            depth, view.intrinsics, view.pose, pixel[0], pixel[1], where
+        )
         asked: dict[str, Any] = {'pixel': pixel, 'depth': float(depth[pixel[0], pixel[1]])}
     else:
         assert region is not None

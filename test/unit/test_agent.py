@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pathlib
 import threading
 
 import pytest
@@ -10,7 +11,7 @@ import yaml
 from rpent_ros import events
 from rpent_ros.agent import run_task
 from rpent_ros.cerebrums.base import CerebrumResult, Steering
-from rpent_ros.errors import BagFailed, BadArguments, ErrorCode, PeerDied
+from rpent_ros.errors import BadArguments, BagFailed, ErrorCode, PeerDied
 from rpent_ros.run import RunConfig
 from rpent_ros.session import Limits, StopFlag
 from rpent_ros.tools.toolkit import Claim
@@ -73,8 +74,12 @@ def run(config, env, vla, listener):
     return go
 
 
+def text(result, name):
+    return (pathlib.Path(result.output_dir) / name).read_text()
+
+
 def read(result, name):
-    return json.loads(open(f'{result.output_dir}/{name}').read())
+    return json.loads(text(result, name))
 
 
 def test_scripted_run_achieves_the_task(run, listener):
@@ -99,7 +104,7 @@ def test_files_of_a_run(run):
     stored = read(result, 'result.json')
     assert stored == {**result.to_json(), 'ended': stored['ended'], 'seconds': stored['seconds']}
     assert stored['steps'] == result.steps > 20
-    config = yaml.safe_load(open(f'{result.output_dir}/run.yaml'))
+    config = yaml.safe_load(text(result, 'run.yaml'))
     assert config['run_id'] == result.run_id
     assert config['instruction'] == SENTENCE
     assert len(config['reset']['initial_state_sha256']) == 64
@@ -111,9 +116,9 @@ def test_files_of_a_run(run):
     assert roles[:4] == ['system', 'user', 'assistant', 'tool']
     assert SENTENCE in transcript['messages'][1]['text']
     assert transcript['result']['achieved'] is True
-    log = open(f'{result.output_dir}/run.log').read()
+    log = text(result, 'run.log')
     assert 'pi0_pick prompt=pick up the red cube -> ok' in log
-    assert not [p for p in __import__('os').listdir(result.output_dir) if p.startswith('.')]
+    assert not list(pathlib.Path(result.output_dir).glob('.*'))
 
 
 def test_a_missed_pick_is_tried_again(run, vla, listener):
@@ -234,7 +239,7 @@ def test_a_crash_leaves_valid_files(run):
     transcript = read(result, 'transcript_fake_pick_t0_s1.json')
     assert transcript['messages'][-1]['tool'] == 'view_env_state'
     assert transcript['result']['error_name'] == 'UNKNOWN'
-    assert 'Traceback' in open(f'{result.output_dir}/run.log').read()
+    assert 'Traceback' in text(result, 'run.log')
 
 
 def test_keyboard_interrupt_is_recorded_and_passed_on(run, config):
@@ -243,7 +248,7 @@ def test_keyboard_interrupt_is_recorded_and_passed_on(run, config):
 
     with pytest.raises(KeyboardInterrupt):
         run(interrupt)
-    stored = json.loads(open(f'{config.output_dir}/result.json').read())
+    stored = json.loads((pathlib.Path(config.output_dir) / 'result.json').read_text())
     assert (stored['reason'], stored['error_name']) == ('interrupted', 'CANCELED')
 
 
@@ -364,7 +369,7 @@ def test_wrong_arguments_do_not_enter_the_recipe(run):
         return CerebrumResult(Claim('stuck', ''))
 
     result = run(clumsy)
-    lines = open(f'{result.output_dir}/recipe_fake_pick_t0_s1.jsonl').read().splitlines()
+    lines = text(result, 'recipe_fake_pick_t0_s1.jsonl').splitlines()
     assert [json.loads(line)['tool'] for line in lines] == ['move_to', 'release']
 
 
@@ -374,8 +379,8 @@ def test_lines_for_people(run, listener):
     run()
     for event in listener.events:
         sink.event(event)
-    text = '\n'.join(lines)
-    assert '  2  pi0_pick prompt=pick up the red cube max_chunks=' not in text
-    assert '  2  pi0_pick prompt=pick up the red cube\n     ok  ' in text
-    assert 'images/01_agentview.png' in text
+    told = '\n'.join(lines)
+    assert '  2  pi0_pick prompt=pick up the red cube max_chunks=' not in told
+    assert '  2  pi0_pick prompt=pick up the red cube\n     ok  ' in told
+    assert 'images/01_agentview.png' in told
     assert lines[-1].endswith(': finished, claimed: success, achieved: true')
