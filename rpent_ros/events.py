@@ -128,9 +128,9 @@ def short(arguments: Mapping[str, Any]) -> str:
 
 def summary(data: Mapping[str, Any]) -> str:
     """A tool result on one line."""
-    if not data.get('ok', True):
-        return f'{data.get("code", "UNKNOWN")}: {data.get("message", "")}'
     parts = ['ok']
+    if not data.get('ok', True):
+        parts = [f'{data.get("code", "UNKNOWN")}: {data.get("message", "")}']
     if data.get('steps') is not None:
         parts.append(f'{data["steps"]} steps')
     if data.get('seconds') is not None:
