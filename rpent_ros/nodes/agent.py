@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -98,8 +99,12 @@ class AgentNode(Node):
         self._worker = threading.Thread(target=self._run_worker, name='agent', daemon=True)
         self._worker.start()
         self.create_subscription(String, 'agent/user_message', self._on_user_message, 10)
+        # A tool called by hand awaits the driver's answers, which arrive in the default group.
+        by_hand = ReentrantCallbackGroup()
         self.create_service(ListTools, 'agent/list_tools', self._on_list_tools)
-        self.create_service(CallTool, 'agent/call_tool', self._on_call_tool)
+        self.create_service(
+            CallTool, 'agent/call_tool', self._on_call_tool, callback_group=by_hand
+        )
         self._server = ActionServer(
             self,
             RunTask,

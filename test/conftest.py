@@ -1,0 +1,86 @@
+"""A policy for the fake robot that cheats, for tests of what stands above policies."""
+
+import numpy as np
+import pytest
+
+from rpent_ros.contracts.motion import ActionChunk, Inference
+from rpent_ros.contracts.specs import PolicySpec
+from rpent_ros.primitives.servo import servo_action
+
+
+class CheatingVla:
+    """Picks the cube that the sentence names and puts it into the bin, from the world's state.
+
+    `misses` picks end above the cube with closed fingers; `error` is raised by every inference.
+    """
+
+    def __init__(self, robot, *, misses=0, error=None, privileged=True):
+        self._robot = robot
+        self.misses = misses
+        self.error = error
+        self.sessions = []
+        self.prompts = []
+        self.spec = PolicySpec(
+            'cheating', action=robot.spec.action, horizon=10, privileged=privileged
+        )
+
+    def describe(self):
+        return self.spec
+
+    def reset(self, session=''):
+        self.sessions.append(session)
+        self._phase = 'above'
+        self._fail = False
+        if self.misses:
+            self.misses -= 1
+            self._fail = True
+
+    def infer(self, observation, instruction, *, session=''):
+        if self.error is not None:
+            raise self.error
+        self.prompts.append(instruction)
+        world = self._robot._world
+        position = observation.ee_pose.position
+        closing = True
+        if 'place' in instruction:
+            target = np.array([0.50, 0.22, 0.15])
+            closing = np.linalg.norm(position - target) > 0.02
+        else:
+            colour = next(c for c in ('red', 'blue', 'green') if c in instruction)
+            cube = world.cubes[('red', 'blue', 'green').index(colour)]
+            offset = 0.08 if self._fail else 0.0
+            target, closing = self._pick(position, cube + [0, 0, offset])
+        done = self._phase == 'lift' and position[2] > 0.2 and 'place' not in instruction
+        rows = self._rows(position, target, 1.0 if closing else -1.0)
+        return Inference(
+            ActionChunk(rows), done=done, infer_ms=0.1, privileged=self.spec.privileged,
+            status=self._phase,
+        )  # fmt: skip
+
+    def _pick(self, position, cube):
+        above = cube + [0.0, 0.0, 0.12]
+        if self._phase == 'above' and np.linalg.norm(position - above) < 0.01:
+            self._phase = 'down'
+        if self._phase == 'down' and np.linalg.norm(position - cube) < 0.008:
+            self._phase = 'close'
+            return cube, True
+        if self._phase == 'close':
+            self._phase = 'lift'
+        if self._phase == 'lift':
+            return np.array([cube[0], cube[1], 0.3]), True
+        return (above if self._phase == 'above' else cube), False
+
+    def _rows(self, position, target, gripper):
+        rows, expected = [], position.copy()
+        for _ in range(10):
+            row = servo_action(
+                self.spec.action, target - expected, np.zeros(3), gripper=gripper, speed=0.6
+            )
+            expected += row[:3] * 0.05 * 0.3
+            rows.append(row)
+        return np.array(rows, np.float32)
+
+
+@pytest.fixture
+def cheating_vla():
+    return CheatingVla
