@@ -7,6 +7,7 @@ so they cannot drift apart.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import pathlib
 import re
@@ -20,6 +21,8 @@ from rpent_ros.cerebrums.registry import known_cerebrums
 from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
 from rpent_ros.robot import EnvSpec, load_robot_package
 
+# Policies that read the simulator's own state, which the driver publishes only for them.
+PRIVILEGED_POLICIES = ('oracle',)
 NODES = ('driver', 'vla', 'recorder', 'agent')
 # How long a process may take until it serves [s]: loading a model can take minutes.
 _READY_TIMEOUT_S = {'driver': 180.0, 'vla': 900.0, 'recorder': 60.0, 'agent': 60.0}
@@ -142,9 +145,11 @@ class GraphConfig:
                 'namespace: expected names of letters, digits and underscores separated by /, '
                 f'got {self.namespace!r}'
             )
-        for name in ('camera_rate', 'max_tool_calls', 'max_seconds'):
+        if self.camera_rate is not None and not 0 < self.camera_rate < math.inf:
+            raise InvalidRequest(f'camera_rate: expected above 0 Hz, got {self.camera_rate}')
+        for name in ('max_tool_calls', 'max_seconds'):
             value = getattr(self, name)
-            if value is not None and not 0 <= value < float('inf'):
+            if value is not None and not 0 <= value < math.inf:
                 raise InvalidRequest(f'{name}: expected 0 or above, got {value}')
 
     @property
@@ -175,6 +180,7 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'robot': config.robot,
             'suite': suite,
             'task': config.task,
+            'privileged': policy in PRIVILEGED_POLICIES,
             'camera_rate': config.camera_rate,
             'physics': config.physics or None,
             'state_log_dir': str(pathlib.Path(absolute) / 'sim_states') if absolute else None,

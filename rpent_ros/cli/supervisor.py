@@ -20,6 +20,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
+from rpent_ros.ending import Outcome
+
 _READ_BYTES = 1 << 16
 _KEPT_LINES = 12
 # Signal, and how long it is given before the next stronger one is sent [s].  With the head start
@@ -55,24 +57,6 @@ class Command:
     patience: float = 0.0
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """How a supervised run ended.
-
-    Attributes:
-      returncode: exit status of the process that ends the run; None: it did not end by itself.
-      interrupted: somebody pressed Ctrl-C or sent SIGTERM.
-      failure: what went wrong, in one sentence; '' if nothing did.
-      survivors: ids of processes that could not be killed.
-    """
-
-    returncode: int | None = None
-    _: dataclasses.KW_ONLY
-    interrupted: bool = False
-    failure: str = ''
-    survivors: tuple[int, ...] = ()
-
-
 class Supervisor:
     """Runs the processes of one graph.
 
@@ -106,7 +90,7 @@ class Supervisor:
             raise ValueError('expected exactly one command that ends the run')
         self._log_dir = log_dir
         # Nodes that see this end when the supervisor is gone, even if it was killed.
-        self._env = dict(os.environ if env is None else env) | {'RPENT_PARENT_WATCH': '1'}
+        self._env = dict(os.environ if env is None else env) | {'RPENT_PARENT_WATCH': str(os.getpid())}
         self._on_line = on_line
         self._on_ready = on_ready
         self._children: dict[str, _Child] = {}
@@ -128,6 +112,8 @@ class Supervisor:
                 self._pump_until(self._over)
                 if not self._aborted:
                     returncode = self._ending.process.returncode
+                    if returncode < 0:
+                        self._fail(self._ending.describe_exit())
             finally:
                 self._stop_all()
                 survivors = self._sweep()

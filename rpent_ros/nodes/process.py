@@ -304,17 +304,19 @@ def announce(node: Node) -> None:
 
 
 def _die_with_parent() -> None:
-    """Have the kernel send SIGTERM when the parent ends, if RPENT_PARENT_WATCH=1.
+    """Have the kernel send SIGTERM when the parent ends, if RPENT_PARENT_WATCH has its id.
 
     The signal comes when the *thread* that started this process ends, so a supervisor must start
     its children on a thread that lives as long as it does.
     """
-    if os.environ.get('RPENT_PARENT_WATCH') != '1':
+    parent = os.environ.get('RPENT_PARENT_WATCH', '')
+    if not parent:
         return
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), 'prctl(PR_SET_PDEATHSIG) failed')
-    if os.getppid() == 1:
+    # In a container the parent itself can be process 1.
+    if os.getppid() == 1 and parent != '1':
         raise RpentError('the parent process ended before this one had started')
 
 

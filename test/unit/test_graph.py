@@ -95,7 +95,7 @@ def test_command_line_and_parameter_file(tmp_path: pathlib.Path) -> None:
             'namespace: expected names of letters, digits and underscores separated by /, '
             "got 'my robot'",
         ),
-        ({'camera_rate': -1.0}, 'camera_rate: expected 0 or above, got -1.0'),
+        ({'camera_rate': -1.0}, 'camera_rate: expected above 0 Hz, got -1.0'),
         ({'max_seconds': float('inf')}, 'max_seconds: expected 0 or above, got inf'),
         ({'max_seconds': float('nan')}, 'max_seconds: expected 0 or above, got nan'),
     ],

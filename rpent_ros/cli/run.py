@@ -1,0 +1,113 @@
+"""`rpent run`: one task, from the command line to the result."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from rpent_ros import exit_codes
+from rpent_ros.cli.arguments import Parser, integer, number
+from rpent_ros.cli.supervised_run import SupervisedRun
+from rpent_ros.errors import InvalidRequest, RpentError
+from rpent_ros.graph import GraphConfig
+from rpent_ros.run_dir import recipe_tag
+
+_LARGEST_DOMAIN = 232
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one task; returns the exit code."""
+    options = parser().parse_args(argv)
+    try:
+        return run(options)
+    except RpentError as error:
+        print(f'rpent run: {error}', file=sys.stderr)
+        return exit_codes.USAGE
+
+
+def parser(prog: str = 'rpent run') -> Parser:
+    """The options of `rpent run`."""
+    out = Parser(
+        prog=prog,
+        description='Run one task through the whole graph and write everything down.',
+        allow_abbrev=False,
+    )
+    add = out.add_argument
+    add('--env', '--robot', dest='robot', default='libero', metavar='NAME',
+        help='folder below robots/ (default: libero)')
+    add('--suite', default='', help="task suite (default: the robot's)")
+    add('--task', type=integer, default=0, metavar='N', help='task of the suite (default: 0)')
+    add('--seed', type=integer, default=0, metavar='N', help='initial state (default: 0)')
+    add('--instruction', default='', metavar='TEXT',
+        help="sentence for the planner (default: the task's own)")
+    add('--cerebrum', default='scripted', metavar='NAME', help='planner (default: scripted)')
+    add('--recipe', default='', metavar='FILE', help='tool calls for the scripted planner to play')
+    add('--model', default='', metavar='NAME', help="language model (default: the planner's)")
+    add('--vla', default='', metavar='NAME',
+        help="policy, or none for no vla node (default: the robot's)")
+    add('--vla-endpoint', default='', metavar='ADDRESS', help='model server that already runs')
+    add('--output-dir', default='', metavar='DIR',
+        help='folder for everything (default: runs/<time>_<task>)')
+    add('--overwrite', action='store_true', help='replace an earlier run in that folder')
+    add('--namespace', default='', metavar='NAME', help="ROS namespace (default: robot's name)")
+    add('--camera-rate', type=number, metavar='HZ', help='highest rate of each camera topic')
+    add('--no-record', action='store_true', help='write no rosbag')
+    add('--no-video', action='store_true', help='render no episode.mp4')
+    add('--max-tool-calls', type=integer, metavar='N', help='end the run after N tool calls')
+    add('--max-seconds', type=number, metavar='S', help='end the run after S seconds')
+    add('--physics', default='', metavar='NAME', help='how the simulator computes')
+    add('--domain-id', type=integer, metavar='N',
+        help='ROS domain (default: ROS_DOMAIN_ID, else a free one)')
+    return out  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out what the options ask for; returns the exit code.
+
+    Raises:
+      RpentError: wrong usage; nothing has been started.
+    """
+    if options.domain_id is not None:
+        if not 0 <= options.domain_id <= _LARGEST_DOMAIN:
+            raise InvalidRequest(
+                f'domain-id: expected 0 to {_LARGEST_DOMAIN}, got {options.domain_id}'
+            )
+        os.environ['ROS_DOMAIN_ID'] = str(options.domain_id)
+    config = graph_config(options)
+    return SupervisedRun(config, video=not options.no_video).execute()
+
+
+def graph_config(options: argparse.Namespace) -> GraphConfig:
+    """The graph that the options describe, with an output folder of its own."""
+    return GraphConfig(
+        options.robot,
+        suite=options.suite,
+        task=options.task,
+        seed=options.seed,
+        instruction=options.instruction,
+        cerebrum=options.cerebrum,
+        recipe=options.recipe,
+        model=options.model,
+        vla=options.vla,
+        vla_endpoint=options.vla_endpoint,
+        output_dir=options.output_dir or str(_new_folder(options)),
+        overwrite=options.overwrite,
+        namespace=options.namespace,
+        camera_rate=options.camera_rate,
+        record=not options.no_record,
+        physics=options.physics,
+        max_tool_calls=options.max_tool_calls,
+        max_seconds=options.max_seconds,
+    )
+
+
+def _new_folder(options: argparse.Namespace) -> pathlib.Path:
+    """A folder below runs/ that does not exist yet."""
+    tag = recipe_tag(options.suite or options.robot, options.task, options.seed)
+    now = datetime.datetime.now().strftime('%Y%m%d-%H%M%S')
+    names = (f'{now}_{tag}{suffix}' for suffix in ('', *(f'_{n}' for n in range(2, 1000))))
+    return next(p for p in (pathlib.Path('runs') / name for name in names) if not p.exists())
