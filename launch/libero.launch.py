@@ -1,4 +1,4 @@
-"""LIBERO's graph: `ros2 launch rpent_ros libero.launch.py suite:=libero_object task:=2 seed:=0`."""
+"""LIBERO's graph: `ros2 launch rpent_ros libero.launch.py suite:=libero_object task:=2`."""
 
 from launch import LaunchDescription
 

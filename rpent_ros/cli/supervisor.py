@@ -90,7 +90,8 @@ class Supervisor:
             raise ValueError('expected exactly one command that ends the run')
         self._log_dir = log_dir
         # Nodes that see this end when the supervisor is gone, even if it was killed.
-        self._env = dict(os.environ if env is None else env) | {'RPENT_PARENT_WATCH': str(os.getpid())}
+        self._env = dict(os.environ if env is None else env)
+        self._env['RPENT_PARENT_WATCH'] = str(os.getpid())
         self._on_line = on_line
         self._on_ready = on_ready
         self._children: dict[str, _Child] = {}
@@ -146,7 +147,10 @@ class Supervisor:
                 waiting.remove(command)
                 self._start(command)
             if waiting:
-                self._pump_until(lambda before=ready: self._aborted or self._ready() != before)
+                self._pump_until(self._changed_since(ready))
+
+    def _changed_since(self, ready: set[str]) -> Callable[[], bool]:
+        return lambda: self._aborted or self._ready() != ready
 
     def _ready(self) -> set[str]:
         return {child.name for child in self._children.values() if child.ready}
@@ -245,13 +249,15 @@ class Supervisor:
             for child in children:
                 if child.running:
                     child.signal_group(number)
-            before = self._interrupts
+            impatient = self._interrupts > 1
             self._pump_until(
-                lambda before=before: (
-                    self._interrupts > before or not any(c.running for c in children)
-                ),
-                grace if before < 2 else min(grace, _IMPATIENT_GRACE),
+                self._gone_or_pressed(children),
+                min(grace, _IMPATIENT_GRACE) if impatient else grace,
             )
+
+    def _gone_or_pressed(self, children: Sequence[_Child]) -> Callable[[], bool]:
+        before = self._interrupts
+        return lambda: self._interrupts > before or not any(c.running for c in children)
 
     def _sweep(self) -> tuple[int, ...]:
         """Kill what the processes started and did not end themselves."""

@@ -96,7 +96,7 @@ def _start(context: LaunchContext, robot: str) -> list[Any]:
     nodes = [_node(process, values['python']) for process in processes]
     handlers = [
         RegisterEventHandler(OnProcessExit(target_action=node, on_exit=ending.handler(process)))
-        for node, process in zip(nodes, processes)
+        for node, process in zip(nodes, processes, strict=True)
     ]
     rviz = Node(
         package='rviz2',

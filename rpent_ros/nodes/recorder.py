@@ -66,7 +66,8 @@ class TopicChoice:
                 "recorder topics: expected 'name', 'name type' or 'name type latched', "
                 f'got {entry!r}'
             )
-        return cls(*words[:2], latched=len(words) == 3)
+        type_name = words[1] if len(words) > 1 else ''
+        return cls(words[0], type_name, latched=len(words) == 3)
 
     def qos(self) -> QoSProfile:
         """What to ask for while there is no publisher to look at."""
