@@ -225,7 +225,7 @@ class _Run:
         achieved = last is not None and last.success
         reason = reason_of(code, self._toolkit is not None, self._stop.reason)
         if reason in ('cancelled', 'interrupted') and code in FATAL:
-            code = ErrorCode.CANCELED
+            code, message = ErrorCode.CANCELED, f'the run was {reason}; at that moment: {message}'
         if code == ErrorCode.OK and claim is None:
             reason = 'gave_up'
             message = (outcome.stop_reason if outcome else '') or 'the planner called no finish'
@@ -246,7 +246,8 @@ class _Run:
             claimed=claim.status if claim else '',
             achieved=achieved,
             privileged=self._session.privileged,
-            steps=last.step if last is not None else 0,
+            # The last state known may be older than the last motion.
+            steps=max(last.step if last is not None else 0, self._session.control_steps),
             seconds=time.monotonic() - self._started,
             tool_calls=self._session.turns,
             code=code,

@@ -96,6 +96,7 @@ class Session:
     ) -> None:
         self.limits = limits
         self.turns = 0
+        self.control_steps = 0
         self.privileged = False
         self._run = run
         self._run_id = run_id
@@ -146,6 +147,7 @@ class Session:
         result = self._tools.call(name, arguments)
         shown = result.to_json()
         shown['seconds'] = round(time.monotonic() - begun, 3)
+        self.control_steps += int(result.data.get('steps') or 0)
         paths = [str(image.path) for image in result.images]
         self.privileged = self.privileged or bool(result.data.get('privileged'))
         self._write_down(name, arguments, result, shown, paths)

@@ -94,10 +94,10 @@ class AgentNode(Node):
         self._active: _ActiveRun | None = None
         self._tool_active = ''
         self._closing = threading.Event()
+        self._idle = threading.Event()
         self.last_result: RunResult | None = None
         self._work = MainThread()
-        self._worker = threading.Thread(target=self._run_worker, name='agent', daemon=True)
-        self._worker.start()
+        threading.Thread(target=self._run_worker, name='agent', daemon=True).start()
         self.create_subscription(String, 'agent/user_message', self._on_user_message, 10)
         # A tool called by hand awaits the driver's answers, which arrive in the default group.
         by_hand = ReentrantCallbackGroup()
@@ -137,9 +137,11 @@ class AgentNode(Node):
         """Wait until the active run has stopped the robot and written its files."""
         self.interrupt()
         deadline = time.monotonic() + _DRAIN_S
-        while self._worker.is_alive() and time.monotonic() < deadline:
+        while True:
             try:
-                self._worker.join(0.1)
+                # Not Thread.join: when a signal interrupts it, it takes the thread for finished.
+                self._idle.wait(max(0.0, deadline - time.monotonic()))
+                return
             except KeyboardInterrupt:
                 # The signal is already being obeyed; an impatient second one changes nothing.
                 continue
@@ -288,7 +290,10 @@ class AgentNode(Node):
                         raise Unavailable(f'{error} (waited {self._p.wait_s:g} s)') from None
 
     def _run_worker(self) -> None:
-        self._work.run(should_stop=self._closing.is_set, period_s=0.5)
+        try:
+            self._work.run(should_stop=self._closing.is_set, period_s=0.5)
+        finally:
+            self._idle.set()
 
 
 @dataclasses.dataclass

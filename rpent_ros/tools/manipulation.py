@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rpent_ros.errors import InvalidRequest
+from rpent_ros.errors import ErrorCode, InvalidRequest
 from rpent_ros.ports import ShouldStop
 from rpent_ros.primitives.manipulation import ManipulationPrimitives, never
 from rpent_ros.states import View
@@ -17,6 +17,7 @@ from rpent_ros.tools.toolkit import Claim, Toolkit
 
 OnDump = Callable[[dump.StepDump], None]
 LEARNED = ('pi0_pick', 'pi0_doubled')
+_GONE = frozenset({ErrorCode.PEER_DIED, ErrorCode.UNAVAILABLE, ErrorCode.TIMEOUT})
 
 
 class ManipulationToolkit(Toolkit):
@@ -89,8 +90,8 @@ class ManipulationToolkit(Toolkit):
     def _record(
         self, name: str, arguments: Mapping[str, Any], outcome: ToolResult, seconds: float
     ) -> ToolResult:
-        if self._outer_stop():
-            # The run is over and its components may be gone: nobody will read another dump.
+        if self._outer_stop() or outcome.code in _GONE:
+            # The run is over or a component is gone: nobody will read another dump.
             data = {**outcome.data, 'seconds': round(seconds, 3)}
             return ToolResult(outcome.code, outcome.message, data)
         now = self.driver.env.observe()
