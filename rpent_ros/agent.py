@@ -172,6 +172,7 @@ class _Run:
         policy = self._vla.describe() if self._vla is not None else None
         if policy is not None:
             check_compatible(spec, policy)
+        self._record['driver'] = _driver_facts(spec)
         self._record['policy'] = _policy_facts(policy)
         if self._recorder is not None:
             self._recorder.start(self._run_id, str(self._folder.bag))
@@ -323,6 +324,13 @@ def prompt_variables(
         'image_size': toolkit.driver.settings.image_size,
         'max_tool_calls': config.limits.max_tool_calls or 'any number of',
     }
+
+
+def _driver_facts(spec: DriverSpec) -> dict[str, Any]:
+    """What the driver offers, without its list of suites, which may be long."""
+    facts = dataclasses.asdict(spec)
+    del facts['suites']
+    return facts
 
 
 def _policy_facts(policy: PolicySpec | None) -> dict[str, Any] | None:

@@ -48,6 +48,7 @@ from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult
 from rpent_ros.session import StopFlag
+from rpent_ros.tools.manipulation import LEARNED
 from rpent_ros.tools.result import ToolResult
 
 # How long a component that was there before is waited for [s]; at the start it is `wait_s`.
@@ -220,6 +221,8 @@ class AgentNode(Node):
     ) -> ListTools.Response:
         module = importlib.import_module(f'{self._package.__name__}.toolkit')
         for spec in module.TOOLS_SPEC:
+            if self._vla is None and spec['name'] in LEARNED:
+                continue
             response.names.append(spec['name'])
             response.specs_json.append(json.dumps(spec))
         return response
