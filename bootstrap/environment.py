@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bootstrap.gl import BACKENDS
 from bootstrap.layout import Layout
+from bootstrap.ros import DISTRO
 
 
 def build_environment(layout: Layout, origin: str, mujoco_gl: str,
@@ -28,6 +29,7 @@ def build_environment(layout: Layout, origin: str, mujoco_gl: str,
         # The wheels' start-up hook computes the same and then starts Python a second time.
         libraries += [layout.venv / 'lib', *_bundled_libraries(site_packages)]
         env['_ROS_WHEELS_BOOTSTRAP_COMPLETE'] = '1'
+        env['ROS_DISTRO'] = DISTRO
         _require_fastdds(env)
     _prepend(env, 'PATH', [layout.venv / 'bin'])
     _prepend(env, 'AMENT_PREFIX_PATH', prefixes)

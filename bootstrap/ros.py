@@ -81,20 +81,16 @@ def without_prefixes(environ: Mapping[str, str], prefixes: Iterable[str]) -> dic
             cleaned[name] = os.pathsep.join(kept)
         else:
             del cleaned[name]
-    if roots:
-        for name in ('ROS_DISTRO', 'ROS_VERSION', 'ROS_PYTHON_VERSION', 'ROS_ETC_DIR',
-                     'ROS_PACKAGE_PATH', 'ROS_ROOT', 'ROS_MASTER_URI'):
-            cleaned.pop(name, None)
     return cleaned
 
 
 def without_own_entries(environ: Mapping[str, str]) -> dict[str, str]:
     """Undo what an enclosing `./rpent exec` added, so that a call inside it starts afresh."""
     own = [environ[name] for name in ('RPENT_ROOT', 'RPENT_ACTIVE_VENV') if environ.get(name)]
-    if not own:
-        return dict(environ)
-    distro = {name: environ[name] for name in ('ROS_DISTRO', 'ROS_VERSION') if name in environ}
-    return {**without_prefixes(environ, own), **distro}
+    cleaned = without_prefixes(environ, own)
+    if own and environ.get('RPENT_ROS_ORIGIN') == 'wheels':
+        cleaned.pop('ROS_DISTRO', None)
+    return cleaned
 
 
 def _entries(environ: Mapping[str, str], name: str) -> list[str]:
