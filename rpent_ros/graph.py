@@ -98,6 +98,7 @@ class GraphConfig:
       autorun: start the run at once and end when it has ended.
       physics: how the simulator computes; '' leaves it to the parameter files.
       max_tool_calls, max_seconds: what the planner may spend; None leaves it to the files.
+      params_file: one more ROS parameter file, read after the robot's; '' for none.
     """
 
     robot: str
@@ -120,6 +121,7 @@ class GraphConfig:
     physics: str = ''
     max_tool_calls: int | None = None
     max_seconds: float | None = None
+    params_file: str = ''
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= _LARGEST_SEED:
@@ -139,6 +141,8 @@ class GraphConfig:
             raise InvalidRequest(
                 f'model: the scripted cerebrum uses no language model, got {self.model!r}'
             )
+        if self.params_file and not pathlib.Path(self.params_file).expanduser().is_file():
+            raise InvalidRequest(f'params_file {self.params_file}: no such file')
         parts = [part for part in self.namespace.split('/') if part]
         if not all(_NAME.fullmatch(part) for part in parts):
             raise InvalidRequest(
@@ -166,9 +170,10 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
       UnknownTask: the robot can tell that the suite or the task does not exist.
     """
     spec: EnvSpec = load_robot_package(config.robot).get_env_spec()
-    of_robot = [spec.parameters] if spec.parameters is not None else []
+    layers = [spec.parameters] if spec.parameters is not None else []
+    layers += [pathlib.Path(config.params_file).expanduser()] if config.params_file else []
     from_files = {
-        name: load_parameters([config_dir() / f'{name}.yaml', *of_robot], name) for name in NODES
+        name: load_parameters([config_dir() / f'{name}.yaml', *layers], name) for name in NODES
     }
     suite = config.suite or str(from_files['driver'].get('suite', ''))
     check_task(spec, suite, config.task)

@@ -10,10 +10,11 @@ import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 
-from rpent_ros.errors import Unavailable
+from rpent_ros.errors import InvalidRequest, Unavailable
 
 # Above 101 the middleware's ports meet the range from which Linux gives ports to anybody.
 CANDIDATES = range(1, 102)
+LARGEST = 232
 # Fast DDS and Cyclone DDS: first participant's port for discovery is 7400 + 250 * id + 10.
 _PORT_BASE, _PORT_GAIN, _PORT_OFFSET = 7400, 250, 10
 
@@ -29,10 +30,15 @@ def claimed_domain(
       folder: where the locks are; None: the machine's folder for temporary files.
 
     Raises:
+      InvalidRequest: ROS_DOMAIN_ID is no domain id.
       Unavailable: every id is taken.
     """
     chosen = environ.get('ROS_DOMAIN_ID', '')
     if chosen:
+        if not chosen.isdecimal() or int(chosen) > LARGEST:
+            raise InvalidRequest(
+                f'ROS_DOMAIN_ID: expected an integer from 0 to {LARGEST}, got {chosen!r}'
+            )
         yield int(chosen)
         return
     folder = folder or pathlib.Path(tempfile.gettempdir())

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 
 from rpent_ros import exit_codes
 from rpent_ros.cli.arguments import Parser, integer, number
+from rpent_ros.cli.domain import LARGEST
 from rpent_ros.cli.supervised_run import SupervisedRun
 from rpent_ros.errors import InvalidRequest, RpentError
 from rpent_ros.graph import GraphConfig
 from rpent_ros.run_dir import recipe_tag
-
-_LARGEST_DOMAIN = 232
 
 
 def main(argv: Sequence[str]) -> int:
@@ -60,6 +59,7 @@ def parser(prog: str = 'rpent run') -> Parser:
     add('--max-tool-calls', type=integer, metavar='N', help='end the run after N tool calls')
     add('--max-seconds', type=number, metavar='S', help='end the run after S seconds')
     add('--physics', default='', metavar='NAME', help='how the simulator computes')
+    add('--params-file', default='', metavar='FILE', help='ROS parameter file; beats others')
     add('--domain-id', type=integer, metavar='N',
         help='ROS domain (default: ROS_DOMAIN_ID, else a free one)')
     return out  # fmt: skip
@@ -72,10 +72,8 @@ def run(options: argparse.Namespace) -> int:
       RpentError: wrong usage; nothing has been started.
     """
     if options.domain_id is not None:
-        if not 0 <= options.domain_id <= _LARGEST_DOMAIN:
-            raise InvalidRequest(
-                f'domain-id: expected 0 to {_LARGEST_DOMAIN}, got {options.domain_id}'
-            )
+        if not 0 <= options.domain_id <= LARGEST:
+            raise InvalidRequest(f'domain-id: expected 0 to {LARGEST}, got {options.domain_id}')
         os.environ['ROS_DOMAIN_ID'] = str(options.domain_id)
     config = graph_config(options)
     return SupervisedRun(config, video=not options.no_video).execute()
@@ -102,6 +100,7 @@ def graph_config(options: argparse.Namespace) -> GraphConfig:
         physics=options.physics,
         max_tool_calls=options.max_tool_calls,
         max_seconds=options.max_seconds,
+        params_file=options.params_file,
     )
 
 

@@ -58,6 +58,7 @@ _ARGUMENTS = {
     'physics': ('', "How the simulator computes; empty: the robot's default."),
     'max_tool_calls': ('', 'End the run after that many tool calls; empty: see agent.yaml.'),
     'max_seconds': ('', 'End the run after that many seconds; empty: see agent.yaml.'),
+    'params_file': ('', 'ROS parameter file that beats the others; empty: none.'),
     'rviz': ('false', 'Show cameras and frames in rviz.'),
     'python': ('python3', "Interpreter that has the robot's packages."),
 }
@@ -121,7 +122,7 @@ def config_from(robot: str, values: dict[str, str]) -> GraphConfig:
         tag = recipe_tag(values['suite'] or robot, task, seed)
         output_dir = str(pathlib.Path('runs') / f'{now}_{tag}')
     same = ('suite', 'instruction', 'cerebrum', 'recipe', 'model', 'vla', 'vla_endpoint',
-            'namespace', 'physics')  # fmt: skip
+            'namespace', 'physics', 'params_file')  # fmt: skip
     return GraphConfig(
         robot,
         task=task,

@@ -55,6 +55,14 @@ def test_choices_beat_the_parameter_files(tmp_path: pathlib.Path) -> None:
     assert not [v for p in processes.values() for v in p.parameters.values() if v is None]
 
 
+def test_a_parameter_file_of_the_user_beats_that_of_the_robot(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**/driver:\n  ros__parameters: {image_size: 64, task: 2}\n')
+    driver = by_name(**FAKE, params_file=str(file))['driver']
+    assert driver.parameters['image_size'] == 64
+    assert driver.parameters['task'] == 1  # chosen for this run
+
+
 def test_suite_comes_from_the_robot_if_nobody_chose() -> None:
     assert by_name()['agent'].parameters['suite'] == 'fake_pick'
 
@@ -89,6 +97,7 @@ def test_command_line_and_parameter_file(tmp_path: pathlib.Path) -> None:
         ({'seed': -1}, 'seed: expected 0 to 4294967295, got -1'),
         ({'cerebrum': 'gtp'}, "unknown cerebrum 'gtp'; known cerebrums: "),
         ({'recipe': '/nowhere/r.jsonl'}, 'recipe /nowhere/r.jsonl: no such file'),
+        ({'params_file': '/nowhere/p.yaml'}, 'params_file /nowhere/p.yaml: no such file'),
         ({'model': 'm1'}, "model: the scripted cerebrum uses no language model, got 'm1'"),
         (
             {'namespace': 'my robot'},
