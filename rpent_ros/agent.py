@@ -24,7 +24,6 @@ from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult, reason_of
 from rpent_ros.session import FATAL, Session, StopFlag
-from rpent_ros.tools.dump import StepDump
 from rpent_ros.tools.manipulation import ManipulationToolkit
 
 LOG = logging.getLogger('rpent_ros.agent')
@@ -85,53 +84,44 @@ def run_task(
         return run.execute(cerebrum)
 
 
+@dataclasses.dataclass
 class _Run:
     """The state of one run, so that every way out can report what is known by then."""
 
-    def __init__(
-        self,
-        config: RunConfig,
-        run_id: str,
-        folder: run_dir.RunDir,
-        env: EnvClient,
-        vla: VlaClient | None,
-        sink: events.Sink,
-        should_stop: StopFlag,
-        recorder: Recorder | None,
-        steering: Steering,
-        await_components: Callable[[], None],
-    ) -> None:
-        self._config = config
-        self._run_id = run_id
-        self._folder = folder
-        self._env = env
-        self._vla = vla
-        self._sink = sink
-        self._stop = should_stop
-        self._recorder = recorder
-        self._steering = steering
-        self._await_components = await_components
+    config: RunConfig
+    run_id: str
+    folder: run_dir.RunDir
+    env: EnvClient
+    vla: VlaClient | None
+    sink: events.Sink
+    stop: StopFlag
+    recorder: Recorder | None
+    steering: Steering
+    await_components: Callable[[], None]
+    _toolkit: ManipulationToolkit | None = None
+    _recording: bool = False
+    _prompts: tuple[str, str] = ('', '')
+
+    def __post_init__(self) -> None:
         self._started = time.monotonic()
-        self._session = Session(
-            run=folder,
-            run_id=run_id,
-            sink=sink,
-            limits=config.limits,
-            should_stop=should_stop,
-        )
-        self._toolkit: ManipulationToolkit | None = None
-        self._recording = False
         self._record: dict[str, Any] = {}
-        self._instruction = config.instruction
+        self._instruction = self.config.instruction
+        self._session = Session(
+            run=self.folder,
+            run_id=self.run_id,
+            sink=self.sink,
+            limits=self.config.limits,
+            should_stop=self.stop,
+        )
 
     def execute(self, cerebrum: Cerebrum | None) -> RunResult:
         """Run and report; foreseen failures become results, others are reported and logged."""
         code, message, outcome = ErrorCode.OK, '', None
         try:
             planner = cerebrum or make_cerebrum(
-                self._config.cerebrum,
-                instruction=self._config.instruction,
-                recipe=self._config.recipe,
+                self.config.cerebrum,
+                instruction=self.config.instruction,
+                recipe=self.config.recipe,
             )
             self._prepare(planner)
             outcome = self._plan(planner)
@@ -139,51 +129,28 @@ class _Run:
             code, message = error.code, str(error)
         except Exception as error:
             # The edge of the agent: whatever went wrong, the run's files tell of it.
-            LOG.exception('run %s failed', self._run_id)
+            LOG.exception('run %s failed', self.run_id)
             code, message = ErrorCode.UNKNOWN, f'{type(error).__name__}: {error}'
         except BaseException:
-            self._stop.set('interrupted')
+            self.stop.set('interrupted')
             self._close(self._result(ErrorCode.CANCELED, 'the process was interrupted', None))
             raise
         return self._close(self._result(code, message, outcome))
 
     def _prepare(self, planner: Cerebrum) -> None:
         """Everything before the planner's first move."""
-        config = self._config
-        self._record = {
-            'run_id': self._run_id,
-            'robot': config.robot,
-            'suite': config.suite,
-            'task': config.task,
-            'seed': config.seed,
-            'instruction': config.instruction,
-            'cerebrum': planner.name,
-            'recipe': config.recipe,
-            'limits': dataclasses.asdict(config.limits),
-            'image_size': config.image_size,
-            'started': _now(),
-            'git_commit': run_dir.git_commit(),
-            'versions': run_dir.versions(),
-        }
-        run_dir.write_config(self._folder, self._record)
-        package = load_robot_package(config.robot)
-        self._await_components()
-        spec = self._env.describe()
-        policy = self._vla.describe() if self._vla is not None else None
+        self._write_down(_facts_of_request(self.config, self.run_id, planner.name))
+        package = load_robot_package(self.config.robot)
+        self.await_components()
+        spec = self.env.describe()
+        policy = self.vla.describe() if self.vla is not None else None
         if policy is not None:
             check_compatible(spec, policy)
-        self._record['driver'] = _driver_facts(spec)
-        self._record['policy'] = _policy_facts(policy)
-        if self._recorder is not None:
-            self._recorder.start(self._run_id, str(self._folder.bag))
+        self._write_down({'driver': _driver_facts(spec), 'policy': _policy_facts(policy)})
+        if self.recorder is not None:
+            self.recorder.start(self.run_id, str(self.folder.bag))
             self._recording = True
-        observation, facts = self._env.reset(
-            suite=config.suite, task=config.task, seed=config.seed
-        )
-        self._instruction = config.instruction or observation.instruction
-        self._record.update(instruction=self._instruction, reset=dict(facts))
-        run_dir.write_config(self._folder, self._record)
-        self._sink.event(self._event(events.RUN_STARTED, self._record))
+        self._reset()
         if policy is not None and policy.privileged:
             self._session.warn(
                 f'policy {policy.name} uses privileged simulator state that a real robot does '
@@ -191,32 +158,42 @@ class _Run:
             )
         self._toolkit = package.get_toolkit(
             primitives_kwargs={
-                'env': self._env,
+                'env': self.env,
                 'spec': spec,
-                'model': self._vla,
+                'model': self.vla,
                 'policy': policy,
-                'image_size': config.image_size,
+                'image_size': self.config.image_size,
             },
-            output_dir=self._folder.path,
-            on_dump=self._on_dump,
+            output_dir=self.folder.path,
+            on_dump=lambda dump: self.sink.step(self.run_id, dump),
             should_stop=self._session.should_stop,
         )
         self._session.attach(self._toolkit)
         self._prompts = package.get_env_spec().prompts.render(
-            prompt_variables(config, spec, self._toolkit, self._instruction)
+            prompt_variables(self.config, spec, self._toolkit, self._instruction)
         )
+
+    def _reset(self) -> None:
+        """Start the episode: once, by the run and by nobody else."""
+        config = self.config
+        observation, facts = self.env.reset(suite=config.suite, task=config.task, seed=config.seed)
+        self._instruction = config.instruction or observation.instruction
+        self._write_down({'instruction': self._instruction, 'reset': dict(facts)})
+        self.sink.event(self._event(events.RUN_STARTED, self._record))
+
+    def _write_down(self, facts: Mapping[str, Any]) -> None:
+        """Add facts to run.yaml."""
+        self._record.update(facts)
+        run_dir.write_config(self.folder, self._record)
 
     def _plan(self, planner: Cerebrum) -> CerebrumResult:
         system, user = self._prompts
         self._session.note('system', system)
         self._session.note('user', user)
-        return planner.solve(system, user, self._session, self._config.limits, self._steering)
-
-    def _on_dump(self, dump: StepDump) -> None:
-        self._sink.step(self._run_id, dump)
+        return planner.solve(system, user, self._session, self.config.limits, self.steering)
 
     def _event(self, kind: str, data: Mapping[str, Any]) -> events.Event:
-        return events.Event(kind, run_id=self._run_id, data=files.plain(dict(data)))
+        return events.Event(kind, run_id=self.run_id, data=files.plain(dict(data)))
 
     def _result(
         self, code: ErrorCode, message: str, outcome: CerebrumResult | None
@@ -224,7 +201,7 @@ class _Run:
         last = self._last_observation(code)
         claim = self._toolkit.claim if self._toolkit is not None else None
         achieved = last is not None and last.success
-        reason = reason_of(code, self._toolkit is not None, self._stop.reason)
+        reason = reason_of(code, self._toolkit is not None, self.stop.reason)
         if reason in ('cancelled', 'interrupted') and code in FATAL:
             code, message = ErrorCode.CANCELED, f'the run was {reason}; at that moment: {message}'
         if code == ErrorCode.OK and claim is None:
@@ -240,8 +217,8 @@ class _Run:
                 f"the task's predicate does not hold; the planner claimed {claimed}"
             )
         return RunResult(
-            self._run_id,
-            output_dir=str(self._folder.path),
+            self.run_id,
+            output_dir=str(self.folder.path),
             status=status,
             reason=reason,
             claimed=claim.status if claim else '',
@@ -254,12 +231,12 @@ class _Run:
             code=code,
             message=message,
             details={
-                'robot': self._config.robot,
-                'suite': self._config.suite,
-                'task': self._config.task,
-                'seed': self._config.seed,
+                'robot': self.config.robot,
+                'suite': self.config.suite,
+                'task': self.config.task,
+                'seed': self.config.seed,
                 'instruction': self._instruction,
-                'cerebrum': self._config.cerebrum,
+                'cerebrum': self.config.cerebrum,
                 'summary': claim.summary if claim else '',
                 'usage': dict(outcome.usage) if outcome else {},
                 'started': self._record.get('started', ''),
@@ -271,29 +248,29 @@ class _Run:
         """The state at the end, from the driver if it still answers."""
         if self._toolkit is None:
             return None
-        if code not in FATAL and self._stop.reason != 'interrupted':
+        if code not in FATAL and self.stop.reason != 'interrupted':
             with contextlib.suppress(RpentError):
-                return self._env.observe()
+                return self.env.observe()
         return self._toolkit.last_dump.observation
 
     def _close(self, result: RunResult) -> RunResult:
         """Tell, stop the recording, write the files; nothing here may lose the result."""
-        self._sink.event(self._event(events.RUN_FINISHED, result.to_json()))
-        if self._recording and self._recorder is not None:
+        self.sink.event(self._event(events.RUN_FINISHED, result.to_json()))
+        if self._recording and self.recorder is not None:
             try:
-                result = dataclasses.replace(result, bag=dict(self._recorder.stop()))
+                result = dataclasses.replace(result, bag=dict(self.recorder.stop()))
             except RpentError as error:
                 self._session.warn(f'the bag was not closed: {error}')
                 result = dataclasses.replace(
-                    result, bag={'path': str(self._folder.bag), 'error': str(error)}
+                    result, bag={'path': str(self.folder.bag), 'error': str(error)}
                 )
         if self._toolkit is not None:
             self._toolkit.close()
         try:
             self._session.write_transcript(result=result.to_json())
-            files.write_json(self._folder.result, result.to_json())
+            files.write_json(self.folder.result, result.to_json())
         except OSError as error:
-            LOG.error('%s cannot be written: %s', self._folder.result, error)
+            LOG.error('%s cannot be written: %s', self.folder.result, error)
             return dataclasses.replace(
                 result, status='failed', code=ErrorCode.BAD_OUTPUT_DIR, message=str(error)
             )
@@ -323,6 +300,25 @@ def prompt_variables(
         'tools': ', '.join(tool.name for tool in toolkit.tools),
         'image_size': toolkit.driver.settings.image_size,
         'max_tool_calls': config.limits.max_tool_calls or 'any number of',
+    }
+
+
+def _facts_of_request(config: RunConfig, run_id: str, planner: str) -> dict[str, Any]:
+    """What is known before anything is asked of the robot."""
+    return {
+        'run_id': run_id,
+        'robot': config.robot,
+        'suite': config.suite,
+        'task': config.task,
+        'seed': config.seed,
+        'instruction': config.instruction,
+        'cerebrum': planner,
+        'recipe': config.recipe,
+        'limits': dataclasses.asdict(config.limits),
+        'image_size': config.image_size,
+        'started': _now(),
+        'git_commit': run_dir.git_commit(),
+        'versions': run_dir.versions(),
     }
 
 
