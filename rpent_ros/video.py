@@ -25,6 +25,12 @@ from rpent_ros.state_log import RecordedStates, read_state_log, state_logs
 
 STATE_FOLDER = 'sim_states'
 VIDEO_FILE = 'episode.mp4'
+# Parameters of the driver node that it does not hand to the robot.
+NODE_PARAMETERS = frozenset({
+    'robot', 'suite', 'task', 'seed', 'reset_on_start', 'privileged', 'camera_rate',
+    'state_log_dir', 'frame_prefix', 'speed', 'workspace_min', 'workspace_max',
+    'max_translation', 'max_rotation', 'max_steps',
+})  # fmt: skip
 # Sizes that are not a multiple of this make the encoder scale, which blurs.
 _BLOCK = 16
 _LARGEST_SIDE = 2048
@@ -164,8 +170,9 @@ def _rebuild(folder: pathlib.Path, header: Mapping[str, Any]) -> Robot:
         parameters = dict(next(iter(document.values()))['ros__parameters'])
     elif spec.parameters is not None:
         parameters = load_parameters([spec.parameters], 'driver')
-    episode = {key: header[key] for key in ('suite', 'task', 'seed') if key in header}
-    robot = spec.make_robot(parameters | episode)
+    of_robot = {k: v for k, v in parameters.items() if k not in NODE_PARAMETERS}
+    episode = {key: header[key] for key in ('suite', 'task', 'seed')}
+    robot = spec.make_robot(of_robot | episode | {'privileged': False})
     if not hasattr(robot, 'load_simulator_state'):
         robot.close()
         raise InvalidRequest(

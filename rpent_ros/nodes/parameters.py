@@ -116,9 +116,11 @@ def _declare_one(node: Node, field: dataclasses.Field[Any]) -> Any:
             f'{_WORDS[kind]}, such as {_example(initial)}; {field.metadata["description"]}'
         ) from None
     except InvalidParameterValueException as error:
+        # rclpy has the value in its sentence only: "Invalid parameter value (500.0) for ...".
+        value = str(error).partition('(')[2].partition(')')[0]
         raise InvalidRequest(
             f'parameter {field.name} of {node.get_fully_qualified_name()}: expected '
-            f'{_range_text(field)}, got {error.value}; {field.metadata["description"]}'
+            f'{_range_text(field)}, got {value}; {field.metadata["description"]}'
         ) from None
     value = node.get_parameter_or(field.name, Parameter(field.name, kind, initial)).value
     return tuple(initial if value is None else value) if is_array else value

@@ -99,7 +99,7 @@ class RecorderParameters:
         high=16384,
     )
     flush_period: float = parameter(
-        1.0, 'Longest time that a message waits in memory [s].', low=0.1, high=60.0
+        0.5, 'Longest time that a message waits in memory [s].', low=0.1, high=60.0
     )
 
 
@@ -176,12 +176,14 @@ class RecorderNode(Node):
 
     def destroy_node(self) -> None:
         """Close an open bag, if there is one, and end the node; failures are logged."""
-        try:
-            self.stop()
-        except NotRecording:
+        if self._recording is not None:
+            try:
+                self.stop()
+            except RpentError as error:
+                self.get_logger().error(str(error))
+        # recorder/stop may be closing the bag on another thread: let it finish.
+        with self._opening:
             pass
-        except RpentError as error:
-            self.get_logger().error(str(error))
         super().destroy_node()
 
     def _on_start(

@@ -1,5 +1,6 @@
 """A run of the whole graph with the fake robot, as a process that a test can disturb."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -95,10 +96,8 @@ class Run:
         """Kill what a failed test left."""
         self.note_children()
         for pid in (self.process.pid, *self.children.values()):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         self.process.wait(10)
 
 

@@ -17,10 +17,10 @@ NODES = ('driver', 'vla', 'recorder', 'agent')
 
 
 def in_the_middle(start: Any) -> Any:
-    """A slow run that has just moved the robot for the first time."""
+    """A slow run that has called two tools."""
     run = start('--no-video', slow=True)
     run.wait_for_line('ready after')
-    run.wait_for_line('  1  ')
+    run.wait_for_line('  2  ')
     run.note_children()
     assert sorted(run.children) == sorted(NODES)
     return run
