@@ -149,7 +149,7 @@ class ActionCaller:
         self._peer.wait()
         run = _GoalRun(self._client, self._peer.watch(), goal, on_feedback)
         try:
-            run.wait(timeout_s, should_stop or (lambda: False), cancel_timeout_s)
+            run.wait(timeout_s, should_stop, cancel_timeout_s)
         finally:
             run.forget()
         return run.result()
@@ -304,7 +304,7 @@ class _GoalRun:
         self._answered.set()
 
     def wait(
-        self, timeout_s: float, should_stop: Callable[[], bool], cancel_timeout_s: float
+        self, timeout_s: float, should_stop: Callable[[], bool] | None, cancel_timeout_s: float
     ) -> None:
         """Return when the result is there, after cancelling the goal if told to."""
         deadline = time.monotonic() + timeout_s

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from geometry_msgs.msg import PoseStamped, TransformStamped, Vector3
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import (
@@ -39,6 +41,9 @@ LATCHED_QOS = QoSProfile(
     reliability=QoSReliabilityPolicy.RELIABLE,
     durability=QoSDurabilityPolicy.TRANSIENT_LOCAL,
 )
+# A publisher's default event handlers warn of incompatible subscribers, which warn themselves; but
+# each one is waited for by the executor, and two per publisher double the cost of every callback.
+_NO_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 # How often joint states and the tool pose are repeated while nothing moves [s].
 _IDLE_PERIOD_S = 0.5
 _RENDER_ERROR_PERIOD_S = 10.0
@@ -59,13 +64,13 @@ class DriverTopics:
     ) -> None:
         self._node = node
         self._core = core
-        self._joints = node.create_publisher(JointState, 'joint_states', SENSOR_QOS)
-        self._ee_pose = node.create_publisher(PoseStamped, 'ee_pose', SENSOR_QOS)
+        self._joints = _publisher(node, JointState, 'joint_states', SENSOR_QOS)
+        self._ee_pose = _publisher(node, PoseStamped, 'ee_pose', SENSOR_QOS)
         # Absolute, as in every ROS graph; frame_prefix keeps two robots apart.
-        self._tf = node.create_publisher(TFMessage, '/tf', QoSProfile(depth=100))
-        self._state = node.create_publisher(DriverStateMsg, 'driver/state', LATCHED_QOS)
+        self._tf = _publisher(node, TFMessage, '/tf', QoSProfile(depth=100))
+        self._state = _publisher(node, DriverStateMsg, 'driver/state', LATCHED_QOS)
         self._scene = (
-            node.create_publisher(SceneMsg, 'privileged/scene', LATCHED_QOS)
+            _publisher(node, SceneMsg, 'privileged/scene', LATCHED_QOS)
             if privileged
             else None
         )
@@ -174,10 +179,10 @@ class _CameraTopics:
     def __init__(self, node: Node, spec: CameraSpec) -> None:
         self.name = spec.name
         self.due = 0.0
-        self._image = node.create_publisher(Image, f'{spec.name}/image_raw', IMAGE_QOS)
-        self._info = node.create_publisher(CameraInfo, f'{spec.name}/camera_info', IMAGE_QOS)
+        self._image = _publisher(node, Image, f'{spec.name}/image_raw', IMAGE_QOS)
+        self._info = _publisher(node, CameraInfo, f'{spec.name}/camera_info', IMAGE_QOS)
         self._depth = (
-            node.create_publisher(Image, f'{spec.name}/depth', IMAGE_QOS)
+            _publisher(node, Image, f'{spec.name}/depth', IMAGE_QOS)
             if spec.has_depth
             else None
         )
@@ -200,6 +205,10 @@ class _CameraTopics:
             self._image.publish(convert.rgb_to_msg(frame.rgb, head))
         if self._depth is not None and frame.depth is not None:
             self._depth.publish(convert.depth_to_msg(frame.depth, head))
+
+
+def _publisher(node: Node, kind: Any, topic: str, qos: QoSProfile) -> Publisher:
+    return node.create_publisher(kind, topic, qos, event_callbacks=_NO_EVENTS)
 
 
 def _has_listener(publisher: Publisher) -> bool:
