@@ -25,6 +25,7 @@ def build_environment(layout: Layout, origin: str, mujoco_gl: str,
     site_packages = sorted(layout.venv.glob('lib/python3.*/site-packages'))
     prefixes = [layout.install] + ([layout.venv] if origin == 'wheels' else [])
     libraries = [layout.install / 'lib']
+    env.pop('_ROS_WHEELS_BOOTSTRAP_COMPLETE', None)
     if origin == 'wheels':
         # The wheels' start-up hook computes the same and then starts Python a second time.
         libraries += [layout.venv / 'lib', *_bundled_libraries(site_packages)]

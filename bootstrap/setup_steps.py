@@ -51,7 +51,7 @@ class Setup:
         """Do whatever is not done yet; safe to interrupt and to call from two places at once.
 
         Args:
-            check_all: Look at system packages and graphics again even if all was done before.
+            check_all: Look at every part again even if all was done before.
 
         Returns:
             The state after the set-up.
@@ -67,12 +67,12 @@ class Setup:
             with exclusive(self.layout.lock, on_wait):
                 state = SetupState.load(self.layout.state)
                 if check_all or not state.is_complete(self.layout, self.origin):
-                    self._run_alone(state)
+                    self._run_alone(state, check_all)
                 return SetupState.load(self.layout.state)
         except OSError as error:
             raise SetupError(f'cannot set up {self.layout.venv}: {error}') from error
 
-    def _run_alone(self, state: SetupState) -> None:
+    def _run_alone(self, state: SetupState, check_all: bool) -> None:
         interpreter = self._existing_interpreter(state)
         if interpreter is None:
             interpreter = choose_interpreter(self.origin, self.environ)
@@ -83,7 +83,7 @@ class Setup:
             state = self._make_venv(interpreter)
         else:
             interpreter = self._install_system_packages(interpreter)
-        self._install_dependencies(state)
+        self._install_dependencies(state, check_all)
         self._build_overlay(state, interpreter)
         state.mujoco_gl = self._choose_gl()
         state.save(self.layout.state)
@@ -130,11 +130,11 @@ class Setup:
             make_venv(self.layout, interpreter, self.origin, self.environ, self.progress)
         return SetupState(LAYOUT_VERSION, str(self.layout.root), interpreter.minor)
 
-    def _install_dependencies(self, state: SetupState) -> None:
+    def _install_dependencies(self, state: SetupState, check_all: bool) -> None:
         wanted = dependencies_fingerprint(self.layout, self.origin)
-        if state.dependencies == wanted:
+        if state.dependencies == wanted and not check_all:
             return
-        state.dependencies, state.overlay = INSTALLING, ''
+        state.dependencies = INSTALLING
         state.save(self.layout.state)
         lock = lock_file(self.layout, self.origin)
         with self.progress.step(f'{package_count(lock)} Python packages'):
