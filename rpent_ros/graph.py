@@ -39,7 +39,6 @@ class Process:
     Attributes:
       name: name of the node and of its log file.
       module: what `python -m` runs.
-      executable: the same program as an installed executable of the package.
       namespace: ROS namespace, absolute.
       parameters: every parameter that differs from the node's own default.
       after: processes that must be ready before this one starts.
@@ -51,7 +50,6 @@ class Process:
     name: str
     _: dataclasses.KW_ONLY
     module: str
-    executable: str
     namespace: str
     parameters: Mapping[str, Any]
     after: tuple[str, ...] = ()
@@ -220,7 +218,6 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
         Process(
             name,
             module=f'rpent_ros.nodes.{name}',
-            executable=f'{name}_node',
             namespace=config.absolute_namespace,
             parameters=from_files[name]
             | {key: value for key, value in chosen[name].items() if value is not None},
