@@ -46,7 +46,9 @@ class TopicChoice:
     """One entry of the parameter `topics`: a name, then maybe its type, then maybe 'latched'.
 
     A type subscribes before the first publisher appears, so that not even its first message is
-    missed; 'latched' does so for a topic whose publishers keep their last message.
+    missed.  'latched' also takes the messages that publishers kept from before the bag was opened;
+    without it the bag holds nothing that is older than itself.  With a name alone the recorder
+    waits for a publisher and asks for all it offers.
     """
 
     name: str
@@ -69,12 +71,16 @@ class TopicChoice:
         type_name = words[1] if len(words) > 1 else ''
         return cls(words[0], type_name, latched=len(words) == 3)
 
-    def qos(self) -> QoSProfile:
-        """What to ask for while there is no publisher to look at."""
+    def qos(self, publishers: Sequence[TopicEndpointInfo]) -> QoSProfile:
+        """What to ask for, given the publishers that are there."""
+        latched = _all_latched(publishers) if publishers else self.latched
         return QoSProfile(
             depth=_QUEUE_DEPTH,
+            reliability=ReliabilityPolicy.RELIABLE
+            if _all_reliable(publishers)
+            else ReliabilityPolicy.BEST_EFFORT,
             durability=DurabilityPolicy.TRANSIENT_LOCAL
-            if self.latched
+            if latched and (self.latched or not self.type_name)
             else DurabilityPolicy.VOLATILE,
         )
 
@@ -217,9 +223,9 @@ class RecorderNode(Node):
             topic = self.resolve_topic_name(choice.name)
             publishers = self.get_publishers_info_by_topic(topic)
             if publishers:
-                self._subscribe(topic, publishers[0].topic_type, _matching_qos(publishers))
+                self._subscribe(topic, publishers[0].topic_type, choice.qos(publishers))
             elif choice.type_name:
-                self._subscribe(topic, choice.type_name, choice.qos())
+                self._subscribe(topic, choice.type_name, choice.qos(()))
         self._sample_cameras()
         self._report_drops(recording)
 
@@ -237,7 +243,8 @@ class RecorderNode(Node):
             for name, type_name in ((topic, _IMAGE), (info, _CAMERA_INFO)):
                 publishers = self.get_publishers_info_by_topic(name)
                 if publishers:
-                    self._subscribe(name, type_name, _matching_qos(publishers), camera=True)
+                    qos = TopicChoice(name).qos(publishers)
+                    self._subscribe(name, type_name, qos, camera=True)
 
     def _is_due(self, topic: str, now: int) -> bool:
         last = self._camera_at.get(topic)
@@ -324,19 +331,12 @@ def _message_type(type_name: str) -> Any:
     return getattr(importlib.import_module(f'{package}.msg'), name)
 
 
-def _matching_qos(publishers: Sequence[TopicEndpointInfo]) -> QoSProfile:
-    """A request that every one of the publishers fulfils, and that gets all they offer."""
-    reliable = all(
-        p.qos_profile.reliability == ReliabilityPolicy.RELIABLE for p in publishers
-    )
-    latched = bool(publishers) and all(
-        p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in publishers
-    )
-    return QoSProfile(
-        depth=_QUEUE_DEPTH,
-        reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
-    )
+def _all_reliable(publishers: Sequence[TopicEndpointInfo]) -> bool:
+    return all(p.qos_profile.reliability == ReliabilityPolicy.RELIABLE for p in publishers)
+
+
+def _all_latched(publishers: Sequence[TopicEndpointInfo]) -> bool:
+    return all(p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
 
 
 def _accepts(requested: QoSProfile, offered: QoSProfile) -> bool:

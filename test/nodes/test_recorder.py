@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import CameraInfo, Image, JointState  # noqa: E402
 
-from rpent_msgs.msg import DriverState  # noqa: E402
+from rpent_msgs.msg import AgentEvent, DriverState  # noqa: E402
 from rpent_ros.bag import verify  # noqa: E402
 from rpent_ros.errors import BagFailed, Busy, InvalidRequest, NotRecording  # noqa: E402
 from rpent_ros.nodes.recorder import DEFAULT_TOPICS, RecorderNode, TopicChoice  # noqa: E402
@@ -111,6 +111,21 @@ def test_latched_message_from_before_the_start(
     setup.until(lambda: publisher.get_subscription_count() > 0)
     time.sleep(0.3)
     assert setup.recorder.stop().counts == {f'{NAMESPACE}/driver/state': 1}
+
+
+def test_bag_holds_nothing_of_the_run_before(
+    make: Callable[..., Setup], tmp_path: pathlib.Path
+) -> None:
+    """The agent's events are latched for people who come late, not for the next bag."""
+    setup = make()
+    latched = QoSProfile(depth=9, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    publisher = setup.publisher.create_publisher(AgentEvent, 'agent/events', latched)
+    publisher.publish(AgentEvent(run_id='r0'))
+    setup.recorder.start(str(tmp_path / 'bag'), 'r1')
+    setup.until(lambda: publisher.get_subscription_count() > 0)
+    publisher.publish(AgentEvent(run_id='r1'))
+    time.sleep(0.3)
+    assert setup.recorder.stop().counts == {f'{NAMESPACE}/agent/events': 1}
 
 
 def test_best_effort_publisher_is_followed(
