@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import importlib
 import sys
 import threading
 from collections.abc import Sequence
@@ -12,77 +10,28 @@ from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
-from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from rpent_msgs.srv import StartRecording, StopRecording
-from rpent_ros.bag import BagSummary, QosProfile, Recording, load_definition
-from rpent_ros.errors import BagFailed, Busy, InvalidRequest, NotRecording, RpentError
+from rpent_ros.bag import BagSummary, Recording, load_definition
+from rpent_ros.errors import BagFailed, Busy, NotRecording, RpentError
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import run_node
-
-DEFAULT_TOPICS = (
-    'agent/events rpent_msgs/msg/AgentEvent',
-    'agent/steps rpent_msgs/msg/StepRecord',
-    'agent/user_message std_msgs/msg/String',
-    'driver/state rpent_msgs/msg/DriverState latched',
-    'joint_states sensor_msgs/msg/JointState',
-    'ee_pose geometry_msgs/msg/PoseStamped',
-    '/tf tf2_msgs/msg/TFMessage',
-    '/tf_static tf2_msgs/msg/TFMessage latched',
+from rpent_ros.nodes.recorder_topics import (
+    DEFAULT_TOPICS,
+    TopicChoice,
+    accepts,
+    message_type,
+    stored_qos,
 )
+
 _IMAGE = 'sensor_msgs/msg/Image'
 _CAMERA_INFO = 'sensor_msgs/msg/CameraInfo'
-_QUEUE_DEPTH = 1000  # messages that the middleware keeps while Python is busy
 _DISCOVERY_PERIOD = 0.25  # how long a new topic can go unnoticed [s]
 # From here on a camera is subscribed to only while an image is due: a simulator renders for as
 # long as somebody listens, and two software-rendered images cost as much as six control steps.
 _SAMPLING_PERIOD = 1.0
-
-
-@dataclasses.dataclass(frozen=True)
-class TopicChoice:
-    """One entry of the parameter `topics`: a name, then maybe its type, then maybe 'latched'.
-
-    A type subscribes before the first publisher appears, so that not even its first message is
-    missed.  'latched' also takes the messages that publishers kept from before the bag was opened;
-    without it the bag holds nothing that is older than itself.  With a name alone the recorder
-    waits for a publisher and asks for all it offers.
-    """
-
-    name: str
-    type_name: str = ''
-    latched: bool = False
-
-    @classmethod
-    def parse(cls, entry: str) -> TopicChoice:
-        """Read an entry.
-
-        Raises:
-          InvalidRequest: it has another form.
-        """
-        words = entry.split()
-        if not 1 <= len(words) <= 3 or words[2:] not in ([], ['latched']):
-            raise InvalidRequest(
-                "recorder topics: expected 'name', 'name type' or 'name type latched', "
-                f'got {entry!r}'
-            )
-        type_name = words[1] if len(words) > 1 else ''
-        return cls(words[0], type_name, latched=len(words) == 3)
-
-    def qos(self, publishers: Sequence[TopicEndpointInfo]) -> QoSProfile:
-        """What to ask for, given the publishers that are there."""
-        latched = _all_latched(publishers) if publishers else self.latched
-        return QoSProfile(
-            depth=_QUEUE_DEPTH,
-            reliability=ReliabilityPolicy.RELIABLE
-            if _all_reliable(publishers)
-            else ReliabilityPolicy.BEST_EFFORT,
-            durability=DurabilityPolicy.TRANSIENT_LOCAL
-            if latched and (self.latched or not self.type_name)
-            else DurabilityPolicy.VOLATILE,
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,12 +203,12 @@ class RecorderNode(Node):
         self, topic: str, type_name: str, qos: QoSProfile, *, camera: bool = False
     ) -> None:
         if topic in self._listening:
-            if _accepts(self._requested[topic], qos):
+            if accepts(self._requested[topic], qos):
                 return
             self._unsubscribe(topic)
         try:
             load_definition(type_name)
-            message_type = _message_type(type_name)
+            message_class = message_type(type_name)
         except (BagFailed, ImportError, AttributeError) as error:
             self.get_logger().warning(
                 f'{topic} is not recorded: {error}', throttle_duration_sec=60.0
@@ -268,7 +217,7 @@ class RecorderNode(Node):
         handler = self._on_camera if camera else self._on_message
         self._requested[topic] = qos
         self._listening[topic] = self.create_subscription(
-            message_type,
+            message_class,
             topic,
             # Two positional arguments: rclpy then passes the transport's time stamps as well.
             lambda data, info: handler(topic, type_name, data, info),
@@ -301,7 +250,7 @@ class RecorderNode(Node):
             return
         if not recording.knows(topic):
             offers = [
-                _stored_qos(publisher.qos_profile)
+                stored_qos(publisher.qos_profile)
                 for publisher in self.get_publishers_info_by_topic(topic)
             ]
             recording.add_topic(topic, type_name, offers)
@@ -323,46 +272,6 @@ class RecorderNode(Node):
                 throttle_duration_sec=5.0,
             )
             self._reported_drops = lost
-
-
-@functools.cache
-def _message_type(type_name: str) -> Any:
-    package, _, name = type_name.partition('/msg/')
-    return getattr(importlib.import_module(f'{package}.msg'), name)
-
-
-def _all_reliable(publishers: Sequence[TopicEndpointInfo]) -> bool:
-    return all(p.qos_profile.reliability == ReliabilityPolicy.RELIABLE for p in publishers)
-
-
-def _all_latched(publishers: Sequence[TopicEndpointInfo]) -> bool:
-    return all(p.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for p in publishers)
-
-
-def _accepts(requested: QoSProfile, offered: QoSProfile) -> bool:
-    """True if a subscription with `requested` gets the messages of publishers with `offered`."""
-    reliable = (
-        requested.reliability == ReliabilityPolicy.BEST_EFFORT
-        or offered.reliability == ReliabilityPolicy.RELIABLE
-    )
-    latched = (
-        requested.durability == DurabilityPolicy.VOLATILE
-        or offered.durability == DurabilityPolicy.TRANSIENT_LOCAL
-    )
-    return reliable and latched
-
-
-def _stored_qos(qos: QoSProfile) -> QosProfile:
-    return QosProfile(
-        history=qos.history.short_key,
-        depth=qos.depth,
-        reliability=qos.reliability.short_key,
-        durability=qos.durability.short_key,
-        deadline=qos.deadline.nanoseconds,
-        lifespan=qos.lifespan.nanoseconds,
-        liveliness=qos.liveliness.short_key,
-        liveliness_lease_duration=qos.liveliness_lease_duration.nanoseconds,
-    )
 
 
 def _listed(counts: Any) -> str:

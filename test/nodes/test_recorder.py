@@ -19,7 +19,8 @@ from sensor_msgs.msg import CameraInfo, Image, JointState  # noqa: E402
 from rpent_msgs.msg import AgentEvent, DriverState  # noqa: E402
 from rpent_ros.bag import verify  # noqa: E402
 from rpent_ros.errors import BagFailed, Busy, InvalidRequest, NotRecording  # noqa: E402
-from rpent_ros.nodes.recorder import DEFAULT_TOPICS, RecorderNode, TopicChoice  # noqa: E402
+from rpent_ros.nodes.recorder import RecorderNode  # noqa: E402
+from rpent_ros.nodes.recorder_topics import DEFAULT_TOPICS, TopicChoice  # noqa: E402
 
 pytestmark = pytest.mark.ros
 
