@@ -119,12 +119,10 @@ class DriverCore:
         state_log: StateLog | None = None,
     ) -> None:
         self._robot = robot
-        spec = dataclasses.replace(
-            robot.spec, limits=limits or robot.spec.limits, privileged=privileged
-        )
+        self._limits = limits
+        self._privileged = privileged
         self._prefix = frame_prefix
-        self.spec: DriverSpec = frames.prefix_spec(spec, frame_prefix)
-        self._guard = ActionGuard(spec.action, spec.limits)
+        self._adopt_spec()
         self._clock = clock
         self._speed = speed
         self._tolerances = tolerances or Tolerances()
@@ -138,7 +136,7 @@ class DriverCore:
         self._steps = 0
         self._flags = StepStatus()
         self._instruction = ''
-        self._gripper = spec.action.gripper_open
+        self._gripper = self.spec.action.gripper_open
 
     # State, from any thread.
 
@@ -197,6 +195,8 @@ class DriverCore:
             info = self._robot.reset(suite=suite, task=task, seed=seed)
         finally:
             self._moving = False
+        # A scene of another kind may bring another workspace.
+        self._adopt_spec()
         self._failure = ''
         self._episode += 1
         self._steps = 0
@@ -393,6 +393,14 @@ class DriverCore:
         if self._state_log is not None:
             self._state_log.close()
         self._robot.close()
+
+    def _adopt_spec(self) -> None:
+        spec = self._robot.spec
+        spec = dataclasses.replace(
+            spec, limits=self._limits or spec.limits, privileged=self._privileged
+        )
+        self.spec: DriverSpec = frames.prefix_spec(spec, self._prefix)
+        self._guard = ActionGuard(spec.action, spec.limits)
 
     # Refusals.
 

@@ -20,6 +20,7 @@ def get_env_spec() -> EnvSpec:
         make_policy=_make_policy,
         parameters=pathlib.Path(__file__).with_name('params.yaml'),
         env_client=_env_client,
+        suites=_suites,
     )
 
 
@@ -47,3 +48,9 @@ def _env_client() -> type:
     from robots.libero.env_client import LiberoEnvClient
 
     return LiberoEnvClient
+
+
+def _suites() -> Mapping[str, int]:
+    from robots.libero.suites import suites
+
+    return suites()

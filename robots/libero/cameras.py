@@ -1,0 +1,143 @@
+"""Images of a MuJoCo scene, rendered when somebody asks.
+
+MuJoCo's cameras look along their -z axis with y up; an optical frame looks along +z with y down,
+so it is the camera's frame turned half a turn about x.  The raw buffer is bottom row first: flipped
+once, it is upright and true to left and right.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from rpent_ros.contracts.observation import CameraFrame
+from rpent_ros.errors import RenderFailed, UnknownCamera
+from rpent_ros.geometry import Pose, quaternion_from_matrix
+
+# Our names and MuJoCo's.
+CAMERAS = {'agentview': 'agentview', 'wrist': 'robot0_eye_in_hand'}
+
+# The offscreen buffer; larger images enlarge it, smaller ones use a part of it.
+_MIN_BUFFER = 512
+_MAX_GEOMS = 1000
+_TO_OPTICAL = np.diag([1.0, -1.0, -1.0])
+
+
+def optical_frame(camera: str) -> str:
+    """Frame name of a camera's images."""
+    return f'{camera}_optical'
+
+
+class Renderer:
+    """Renders one model; holds the OpenGL context, so it belongs to one thread.
+
+    Raises:
+      RenderFailed: no OpenGL context could be made.
+    """
+
+    def __init__(self, model: Any, size: int = _MIN_BUFFER) -> None:
+        self._model = model
+        self._size = max(size, _MIN_BUFFER)
+        model.vis.global_.offwidth = model.vis.global_.offheight = self._size
+        try:
+            self._gl = _gl_context(self._size)
+            self._gl.make_current()
+            self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
+        except Exception as error:  # Drivers and bindings fail in many ways; all mean no image.
+            raise RenderFailed(
+                f'no OpenGL context with MUJOCO_GL={os.environ.get("MUJOCO_GL", "")!r} ({error}); '
+                'install libegl1 and libgl1-mesa-dri for egl, or libosmesa6 for osmesa, '
+                'and run ./rpent doctor'
+            ) from error
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
+        self._camera = mujoco.MjvCamera()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+        self._options = mujoco.MjvOption()
+        # Group 0 holds the collision shapes, which LIBERO does not show.
+        self._options.geomgroup[0] = 0
+
+    @property
+    def size(self) -> int:
+        """Largest width and height that fit [px]."""
+        return self._size
+
+    def render(
+        self, data: Any, camera: str, *, width: int, height: int, depth: bool
+    ) -> CameraFrame:
+        """One upright image of the state in `data`.
+
+        Raises:
+          UnknownCamera: no camera of that name.
+        """
+        index = camera_index(self._model, camera)
+        self._gl.make_current()
+        self._camera.fixedcamid = index
+        mujoco.mjv_updateScene(
+            self._model,
+            data,
+            self._options,
+            None,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
+        )
+        viewport = mujoco.MjrRect(0, 0, width, height)
+        mujoco.mjr_render(viewport, self._scene, self._context)
+        rgb = np.empty((height, width, 3), np.uint8)
+        buffer = np.empty((height, width), np.float32) if depth else None
+        mujoco.mjr_readPixels(rgb, buffer, viewport, self._context)
+        return CameraFrame(
+            camera,
+            frame_id=optical_frame(camera),
+            rgb=np.ascontiguousarray(rgb[::-1]),
+            depth=None if buffer is None else self._metres(buffer[::-1]),
+            intrinsics=intrinsics(self._model, index, width, height),
+            pose=Pose(
+                data.cam_xpos[index],
+                quaternion_from_matrix(data.cam_xmat[index].reshape(3, 3) @ _TO_OPTICAL),
+            ),
+        )
+
+    def _metres(self, buffer: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Depth along the optical axis from OpenGL's depth buffer (perspective projection)."""
+        extent = self._model.stat.extent
+        near = self._model.vis.map.znear * extent
+        far = self._model.vis.map.zfar * extent
+        return (near / (1.0 - buffer * (1.0 - near / far))).astype(np.float32)
+
+    def close(self) -> None:
+        """Free the context.  Must not be left to the interpreter's end: EGL then complains."""
+        self._context.free()
+        self._gl.free()
+
+
+def camera_index(model: Any, camera: str) -> int:
+    """MuJoCo's index of one of our cameras.
+
+    Raises:
+      UnknownCamera: no camera of that name.
+    """
+    if camera not in CAMERAS:
+        raise UnknownCamera(f'unknown camera {camera!r}; known cameras: {", ".join(CAMERAS)}')
+    return int(model.camera(CAMERAS[camera]).id)
+
+
+def intrinsics(model: Any, index: int, width: int, height: int) -> NDArray[np.float64]:
+    """Pinhole matrix (3, 3) [px], pixel centres at integers; MuJoCo gives the vertical angle."""
+    focal = height / 2 / np.tan(np.deg2rad(model.cam_fovy[index]) / 2)
+    return np.array([
+        [focal, 0.0, (width - 1) / 2],
+        [0.0, focal, (height - 1) / 2],
+        [0.0, 0.0, 1.0],
+    ])
+
+
+def _gl_context(size: int) -> Any:
+    from mujoco.gl_context import GLContext
+
+    return GLContext(size, size)

@@ -1,0 +1,144 @@
+"""A LIBERO environment whose resets repeat bit for bit.
+
+What makes that so (each point was found by comparing hashes of qpos and qvel):
+- fixture poses come from numpy's global random state at reset, not from the stored initial state,
+  so the seed is set before every reset;
+- LIBERO appends to `object_property_initializers` at every reset and never empties it, which
+  shifts that random state from reset to reset;
+- the controller's goal and the gripper's integrator live outside the simulator's state, so a
+  stored state is only ever set after a reset, and the scene is then idled until it rests: objects
+  start a few centimetres in the air, and the first action after a reset would otherwise be
+  relative to the pose that the arm had before the stored state was set.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robots.libero.stepper import Stepper
+from robots.libero.suites import LiberoTask, initial_states, state_hash
+from rpent_ros.errors import RobotFailed
+
+MIN_SETTLE_STEPS = 10
+MAX_SETTLE_STEPS = 30
+# All joints of robot and objects slower than this count as at rest [rad/s or m/s].
+REST_SPEED = 0.02
+# Stand still, hand open.
+_IDLE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])
+# robosuite ends an episode by its own clock; the driver counts steps itself.
+_NO_HORIZON = 10**9
+
+
+class Simulation:
+    """One task's environment.
+
+    Args:
+      task: what to build.
+      physics: 'exact' or 'fast', see robots.libero.stepper.
+      fixture_seed: numpy's random state at each reset; places the fixtures.
+    """
+
+    def __init__(self, task: LiberoTask, *, physics: str, fixture_seed: int) -> None:
+        self.task = task
+        self._physics = physics
+        self._fixture_seed = fixture_seed
+        self._states = initial_states(task)
+        with quiet():
+            self._wrapper = _build(task)
+        self.stepper: Stepper | None = None
+
+    @property
+    def env(self) -> Any:
+        """LIBERO's environment; owns `sim` and `robots`."""
+        return self._wrapper.env
+
+    @property
+    def model(self) -> Any:
+        """The MuJoCo model; a new one after every reset."""
+        return self.env.sim.model._model
+
+    @property
+    def data(self) -> Any:
+        """The MuJoCo data; new after every reset."""
+        return self.env.sim.data._data
+
+    def reset(self, seed: int) -> dict[str, Any]:
+        """Put the scene into the initial state that `seed` selects and let it come to rest.
+
+        Returns:
+          Facts worth storing with results.
+        """
+        index = seed % len(self._states)
+        with quiet():
+            self.env.object_property_initializers.clear()
+            self._wrapper.seed(self._fixture_seed)
+            self._wrapper.reset()
+            self._wrapper.set_init_state(self._states[index])
+        self.stepper = Stepper(self.env, self._physics)
+        self.stepper.hold()
+        settle_steps = self._settle()
+        return {
+            'init_index': index,
+            'init_states': len(self._states),
+            'fixture_seed': self._fixture_seed,
+            'settle_steps': settle_steps,
+            'stored_state_sha256': state_hash(self._states[index]),
+            'initial_state_sha256': state_hash(self.data.qpos, self.data.qvel),
+        }
+
+    def _settle(self) -> int:
+        assert self.stepper is not None
+        for n in range(1, MAX_SETTLE_STEPS + 1):
+            self.stepper.step(_IDLE)
+            at_rest = float(np.abs(self.data.qvel).max()) < REST_SPEED
+            if n >= MIN_SETTLE_STEPS and at_rest:
+                return n
+        return MAX_SETTLE_STEPS
+
+    def succeeded(self) -> bool:
+        """The verdict of the benchmark's own predicate on the present state."""
+        return bool(self.env._check_success())
+
+    def state(self) -> NDArray[np.float64]:
+        """Time, qpos and qvel as one vector."""
+        data = self.data
+        return np.concatenate([[data.time], data.qpos, data.qvel])
+
+    def load_state(self, state: NDArray[np.float64]) -> None:
+        """Show a state that `state` gave; not a way to continue an episode."""
+        self.env.sim.set_state_from_flattened(state)
+        self.env.sim.forward()
+
+    def close(self) -> None:
+        """Release the simulator."""
+        self._wrapper.close()
+
+
+@contextlib.contextmanager
+def quiet() -> Any:
+    """Keep LIBERO's and robosuite's prints off the node's standard output."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+def _build(task: LiberoTask) -> Any:
+    logging.getLogger('robosuite_logs').setLevel(logging.ERROR)
+    try:
+        # ControlEnv and not OffScreenRenderEnv: the latter renders at every step.
+        from libero.libero.envs.env_wrapper import ControlEnv
+
+        return ControlEnv(
+            bddl_file_name=str(task.bddl_file),
+            use_camera_obs=False,
+            has_renderer=False,
+            has_offscreen_renderer=False,
+            horizon=_NO_HORIZON,
+        )
+    except ImportError as error:
+        raise RobotFailed(f'LIBERO cannot be imported ({error}); run ./rpent doctor') from error
