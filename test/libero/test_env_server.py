@@ -98,6 +98,9 @@ def test_observation_is_liberos(robot: LiberoRobot) -> None:
 @pytest.mark.parametrize('camera', ['agentview', 'wrist'])
 def test_images_are_liberos_turned_upright(robot: LiberoRobot, camera: str) -> None:
     robot.reset(suite='libero_object', task=0, seed=0)
+    # After a step, positions are those of its last substep's start; making robosuite's context
+    # brings them up to date, so both must look at the updated ones.
+    robot._simulation.env.sim.forward()
     ours = robot.render(camera, width=256, height=256, depth=False).rgb
     from robosuite.utils.binding_utils import MjRenderContextOffscreen
 
@@ -106,6 +109,7 @@ def test_images_are_liberos_turned_upright(robot: LiberoRobot, camera: str) -> N
     context.vopt.geomgroup[0] = 0
     name = {'agentview': 'agentview', 'wrist': 'robot0_eye_in_hand'}[camera]
     theirs = sim.render(camera_name=name, width=256, height=256)
+    robot._renderer._gl.make_current()
     sim._render_context_offscreen = None
     assert (ours == theirs[::-1]).all()
 
@@ -115,7 +119,11 @@ def test_images_are_liberos_turned_upright(robot: LiberoRobot, camera: str) -> N
 def test_depth_and_calibration_hit_the_geometry(
     robot: LiberoRobot, camera: str, size: int
 ) -> None:
-    """Every pixel's ray, cast by MuJoCo from the camera's pose, ends where depth says."""
+    """Every pixel's ray, cast by MuJoCo from the camera's pose, ends where depth says.
+
+    Multisampling takes the depth somewhere inside the pixel, not at its centre, so what is exact
+    is half of a pixel's footprint.
+    """
     import mujoco
 
     robot.reset(suite='libero_object', task=0, seed=0)
@@ -134,10 +142,10 @@ def test_depth_and_calibration_hit_the_geometry(
             model, data, frame.pose.position, direction / length, groups, 1, -1,
             np.zeros(1, np.int32),
         )  # fmt: skip
-        errors.append(abs(hit - length))
-    assert np.median(errors) < 0.001
+        errors.append(abs(hit - length) / (depth / frame.intrinsics[0, 0]))
+    assert np.median(errors) < 0.5
     # A few rays graze an edge.
-    assert np.quantile(errors, 0.9) < 0.003
+    assert np.quantile(errors, 0.9) < 3.0
 
 
 def test_scene_hulls_agree_with_contacts(robot: LiberoRobot) -> None:
@@ -162,6 +170,7 @@ def test_state_can_be_shown_again(robot: LiberoRobot) -> None:
     for _ in range(10):
         robot.step(np.array([0.0, 0.5, -0.5, 0.0, 0.0, 0.0, 1.0]))
     state = robot.simulator_state()
+    robot._simulation.env.sim.forward()
     picture = robot.render('agentview', width=64, height=64, depth=False).rgb
     robot.reset(suite='', task=-1, seed=0)
     robot.load_simulator_state(state)
