@@ -103,9 +103,15 @@ class SupervisedRun:
     def _render(self) -> None:
         """Render the video in a process of its own: this one loads no simulator."""
         command = [sys.executable, '-m', 'rpent_ros.cli.main', 'render', str(self._folder.path)]
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
+        log = self._folder.path / 'logs' / 'render.log'
+        # Simulators are talkative when they start; what they say matters only after a failure.
+        with (
+            open(log, 'wb') as errors,
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=errors) as process,
+        ):
             try:
-                process.wait()
+                if process.wait():
+                    _say(f'no video: {_last_line(log)}')
             except KeyboardInterrupt:
                 process.wait(10)
                 _say('no video: interrupted')
@@ -114,6 +120,11 @@ class SupervisedRun:
         _say('')
         for line in summary_lines(self._folder.path, result):
             _say(line)
+
+
+def _last_line(log: pathlib.Path) -> str:
+    lines = log.read_text(errors='replace').strip().splitlines()
+    return lines[-1] if lines else f'see {shown(log)}'
 
 
 def _say(line: str) -> None:

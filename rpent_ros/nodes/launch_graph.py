@@ -42,9 +42,9 @@ _SIGTERM_AFTER, _SIGKILL_AFTER = '3', '1'
 _ARGUMENTS = {
     'suite': ('', "Task suite; empty: the robot's first."),
     'task': ('0', 'Task of the suite.'),
-    'seed': ('0', 'Initial state.'),
+    'seed': ('0', 'Initial state of the episode.'),
     'instruction': ('', "Sentence for the planner; empty: the task's own."),
-    'cerebrum': ('scripted', 'Planner.'),
+    'cerebrum': ('scripted', 'Planner, e.g. scripted.'),
     'recipe': ('', 'File of tool calls that the scripted planner plays; empty: none.'),
     'model': ('', "Language model of the planner; empty: the planner's default."),
     'vla': ('', "Policy; none: no vla node; empty: the robot's default."),
