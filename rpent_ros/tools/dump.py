@@ -21,6 +21,7 @@ from rpent_ros.ports import EnvClient
 from rpent_ros.primitives import report
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.states import States, View, encode_depth
+from rpent_ros.tools.resample import reduced
 
 POLICY, HIGH = 'policy', 'high'
 
@@ -56,7 +57,8 @@ def dump_state(
     """Write images, depth, calibration and state of this moment and add them to states.json.
 
     Each camera is dumped at the size that policies see and, if the settings ask for more, at a
-    higher resolution: planners look at the best there is, geometry works on both.
+    higher resolution: planners look at the best there is, geometry works on both.  Where the one
+    size is a multiple of the other, the smaller image is made from the larger one.
 
     Args:
       driver: primitive driver: gives env, spec and settings.
@@ -95,21 +97,28 @@ def best_views(views: list[View]) -> list[View]:
 
 
 def _photograph(driver: Dumpable) -> tuple[Observation, list[tuple[str, CameraFrame]]]:
-    """The state and the images of all cameras, low resolution first."""
-    cameras = driver.spec.cameras
-    with_depth = any(camera.has_depth for camera in cameras)
-    names = [camera.name for camera in cameras]
-    observation = driver.env.observe(names, depth=with_depth)
-    shots = [(POLICY, frame) for frame in observation.frames]
-    by_size: dict[tuple[int, int], list[str]] = {}
-    for camera in cameras:
+    """The state and the images of all cameras, one request per image size."""
+    requests: dict[tuple[int, int], list[CameraSpec]] = {}
+    for camera in driver.spec.cameras:
         size = _high_size(camera, driver.settings.image_size)
+        if size is None or _factor(camera, size) is None:
+            requests.setdefault((camera.width, camera.height), []).append(camera)
         if size is not None:
-            by_size.setdefault(size, []).append(camera.name)
-    for (width, height), some in by_size.items():
-        high = driver.env.observe(some, width=width, height=height, depth=with_depth)
-        shots += [(HIGH, frame) for frame in high.frames]
-    return observation, shots
+            requests.setdefault(size, []).append(camera)
+    observation = driver.env.observe()
+    shots: list[tuple[str, CameraFrame]] = []
+    for (width, height), cameras in requests.items():
+        names = [camera.name for camera in cameras]
+        depth = any(camera.has_depth for camera in cameras)
+        observation = driver.env.observe(names, width=width, height=height, depth=depth)
+        for camera, frame in zip(cameras, observation.frames, strict=True):
+            factor = _factor(camera, (width, height))
+            if factor is None or factor == 1:
+                shots.append((POLICY if factor == 1 else HIGH, frame))
+            else:
+                # Rendering costs far more than this, at any size.
+                shots += [(POLICY, reduced(frame, factor)), (HIGH, frame)]
+    return observation, sorted(shots, key=lambda shot: shot[0] == HIGH)
 
 
 def _high_size(camera: CameraSpec, longer_side: int) -> tuple[int, int] | None:
@@ -118,6 +127,12 @@ def _high_size(camera: CameraSpec, longer_side: int) -> tuple[int, int] | None:
     if factor <= 1.0:
         return None
     return round(camera.width * factor), round(camera.height * factor)
+
+
+def _factor(camera: CameraSpec, size: tuple[int, int]) -> int | None:
+    """How many times the camera's default size goes into `size`; None if not a whole number."""
+    factor = size[0] // camera.width
+    return factor if size == (camera.width * factor, camera.height * factor) else None
 
 
 def _write_images(
