@@ -65,6 +65,8 @@ class Tolerances:
       stall_steps: steps at rest short of the target after which a motion is stuck.
       start_steps: steps that a motion has to get going before it can be stuck.
       finger_steps: steps at rest after which commanded fingers have finished.
+      finger_start_steps: steps that commanded fingers have to get going: those that squeeze
+        something stand still until the squeeze has been taken back.
     """
 
     position: float = 0.005
@@ -75,6 +77,7 @@ class Tolerances:
     stall_steps: int = 6
     start_steps: int = 8
     finger_steps: int = 3
+    finger_start_steps: int = 8
 
 
 class Progress:
@@ -114,7 +117,9 @@ class Progress:
     @property
     def fingers_done(self) -> bool:
         """True if nothing is left to wait for at the fingers."""
-        return not self._wait_for_fingers or self._finger_steps >= self._tolerances.finger_steps
+        t = self._tolerances
+        at_rest = self._steps >= t.finger_start_steps and self._finger_steps >= t.finger_steps
+        return not self._wait_for_fingers or at_rest
 
     def settled(self, position_error: float, orientation_error: float) -> bool:
         """True if the tool is where it should be and at rest, and the fingers have finished."""
