@@ -112,7 +112,8 @@ class Progress:
             self._write(line + '\n')
             return
         size = self._log.stat().st_size
-        output = [text.strip() for text in self._output(max(0, size - 2000)) if text.strip()]
+        output = [text.strip() for text in self._output(max(0, size - 2000))
+                  if text.strip() and not text.startswith('$ ')]
         room = shutil.get_terminal_size().columns - len(f'rpent: {line}  ') - 1
         detail = output[-1][:room] if output and room > 0 else ''
         self._write(f'{line}  {detail}')

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -18,6 +19,8 @@ LAYOUT_VERSION = 1
 # Value of `dependencies` while packages are being installed: an environment found in this
 # state was interrupted, and single packages in it may be half there.
 INSTALLING = 'installing'
+# Seconds between two signs of life while another set-up runs.
+WAIT_PERIOD_S = 20.0
 LOCK_FILES = {'wheels': 'wheels.lock', 'system': 'system-ros.lock'}
 
 
@@ -101,12 +104,17 @@ def exclusive(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
 
     Args:
         path: The file, made if missing.
-        on_wait: Called once if another process holds it.
+        on_wait: Called at once and then every WAIT_PERIOD_S while another process holds it.
     """
     with path.open('a') as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            on_wait()
-            fcntl.flock(stream, fcntl.LOCK_EX)
+        next_call = 0.0
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= next_call:
+                    next_call = time.monotonic() + WAIT_PERIOD_S
+                    on_wait()
+                time.sleep(0.2)
         yield
