@@ -63,8 +63,8 @@ def conclude(folder: pathlib.Path, outcome: Outcome) -> dict[str, Any]:
             'error_msg': detail,
         }
     bag = folder / 'bag'
-    if bag.is_dir() and not (bag / 'metadata.yaml').is_file():
-        result['bag'] = _repaired(bag)
+    if bag.is_dir() and not _told(result.get('bag')):
+        result['bag'] = _readable(bag)
     if result != found:
         files.write_json(folder / 'result.json', result)
     return result
@@ -111,14 +111,20 @@ def summary_lines(folder: pathlib.Path, result: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _repaired(bag: pathlib.Path) -> dict[str, Any]:
+def _told(bag: Any) -> bool:
+    """True if the agent knows from the recorder that the bag was closed and read back."""
+    return isinstance(bag, dict) and 'messages' in bag
+
+
+def _readable(bag: pathlib.Path) -> dict[str, Any]:
     from rpent_ros.bag import repair
 
     try:
         summary = repair(bag)
     except BagFailed as error:
         return {'path': str(bag), 'error': str(error)}
-    return {'path': str(bag), 'messages': summary.messages, 'repaired': True}
+    told: dict[str, Any] = {'path': str(bag), 'messages': summary.messages}
+    return told | {'repaired': True} if 'repaired' in summary.custom else told
 
 
 def shown(path: pathlib.Path) -> str:

@@ -92,6 +92,12 @@ def test_bag_of_a_killed_recorder_is_repaired(tmp_path: pathlib.Path) -> None:
     assert result['bag'] == {'path': str(tmp_path / 'bag'), 'messages': 1, 'repaired': True}
 
 
+def test_bag_that_the_recorder_closed_after_the_agent_had_gone(tmp_path: pathlib.Path) -> None:
+    BagWriter(tmp_path / 'bag').close()
+    result = conclude(tmp_path, Outcome(interrupted=True))
+    assert result['bag'] == {'path': str(tmp_path / 'bag'), 'messages': 0}
+
+
 def test_bag_that_cannot_be_repaired(tmp_path: pathlib.Path) -> None:
     (tmp_path / 'bag').mkdir()
     write_result(tmp_path)
