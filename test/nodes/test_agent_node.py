@@ -35,7 +35,8 @@ class Bench:
     def __init__(self, context, robot, vla, tmp_path, **parameters):
         common = {'context': context, 'namespace': NAMESPACE}
         self.robot = robot
-        self.driver = DriverNode(robot, **common)
+        privileged = [Parameter('privileged', value=True)]
+        self.driver = DriverNode(robot, parameter_overrides=privileged, **common)
         self._shutdown = Shutdown()
         self._main = threading.Thread(target=self.driver.main_loop, args=[self._shutdown])
         values = {

@@ -15,7 +15,7 @@ def robot():
 
 @pytest.fixture
 def env(robot):
-    return LocalEnv(DriverCore(robot))
+    return LocalEnv(DriverCore(robot, privileged=True))
 
 
 @pytest.fixture

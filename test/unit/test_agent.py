@@ -309,6 +309,11 @@ def test_contract_mismatch_stops_the_run_before_the_reset(run, env, vla):
     vla.spec = dataclasses.replace(vla.spec, action=action)
     result = run()
     assert (result.status, result.code) == ('failed', ErrorCode.CONTRACT_MISMATCH)
+    assert result.message == (
+        'policy cheating does not fit robot fake: action gripper_open: policy 1.0, robot -1.0; '
+        'action gripper_close: policy -1.0, robot 1.0; choose a policy made for this robot, or '
+        'adapt it in its own adapter'
+    )
     assert env.observe().episode == 0
 
 
