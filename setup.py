@@ -1,6 +1,7 @@
 """Package description for colcon (ament_python); ./rpent runs from the checkout instead."""
 
 from glob import glob
+from os.path import dirname
 
 from setuptools import find_packages, setup
 
@@ -21,8 +22,7 @@ setup(
         (f'share/{NAME}', ['package.xml']),
         (f'share/{NAME}/launch', glob('launch/*.launch.py')),
         (f'share/{NAME}/config', glob('config/*')),
-        *((f'share/{NAME}/{folder}', glob(f'{folder}/params.yaml'))
-          for folder in sorted(glob('robots/*/'))),
+        *((f'share/{NAME}/{dirname(file)}', [file]) for file in glob('robots/*/params.yaml')),
     ],
     python_requires='>=3.10',
     install_requires=['setuptools'],

@@ -19,8 +19,9 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-EXIT_OK = 0
-EXIT_FAILED = 3
+from rpent_ros import exit_codes
+from rpent_ros.cli.domain import LARGEST, claimed_domain
+from rpent_ros.errors import RpentError
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SETUP = './rpent setup'
@@ -128,36 +129,39 @@ def check_interfaces(environ: Mapping[str, str] = os.environ) -> Finding:
 
 def check_discovery(environ: Mapping[str, str] = os.environ) -> Finding:
     """Who can see the nodes of a run."""
-    domain = environ.get('ROS_DOMAIN_ID') or '0'
+    domain = environ.get('ROS_DOMAIN_ID', '')
     reach = environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE') or 'SUBNET'
-    detail = f'ROS_DOMAIN_ID {domain}, discovery range {reach}'
+    where = f'ROS_DOMAIN_ID {domain}' if domain else 'a free ROS domain per run'
+    detail = f'{where}, discovery range {reach}'
     values = {'domain': domain, 'range': reach}
-    # Linux hands out ports from 32768 to clients; domains above 101 reach into that range.
-    if not domain.isdecimal() or int(domain) > 101:
-        return problem('discovery', detail, 'expected a ROS_DOMAIN_ID from 0 to 101', **values)
+    if domain and not (domain.isdecimal() and int(domain) <= LARGEST):
+        cure = f'expected an integer from 0 to {LARGEST}; set ROS_DOMAIN_ID anew'
+        return problem('discovery', detail, cure, **values)
     if reach != 'LOCALHOST':
-        return hint(
-            'discovery', detail, 'every machine on the network can command the robot', **values
-        )
-    return ok('discovery', detail + ' (this machine only)', **values)
+        cure = 'every machine on the network can command the robot'
+        return hint('discovery', detail, cure, **values)
+    return ok('discovery', f'{detail} (this machine only)', **values)
 
 
 def check_communication() -> Finding:
     """One service and one image topic between two processes."""
-    result, error = _probe('rpent_ros.nodes.probe')
+    try:
+        with claimed_domain() as domain:
+            result, error = _probe('rpent_ros.nodes.probe', ROS_DOMAIN_ID=str(domain))
+    except RpentError as taken:
+        result, error = None, str(taken)
     if result is None:
-        return problem(
-            'messages', error, 'are ROS_DOMAIN_ID and a firewall on the loopback interface right?'
-        )
+        cure = 'is a firewall on the loopback interface, or ROS_DOMAIN_ID in use elsewhere?'
+        return problem('messages', error, cure)
     detail = (
         f'service round trip {result["service_ms"]} ms, 256x256 image hop {result["image_ms"]} ms '
-        f'({result["middleware"]})'
+        f'({result["middleware"]}, domain {domain})'
     )
     others = result['other_nodes']
     if others:
         few = ', '.join(others[:3]) + (' ...' if len(others) > 3 else '')
-        cure = 'other nodes share this domain; set ROS_DOMAIN_ID to keep runs apart'
-        return hint('messages', f'{detail}, also here: {few}', cure, **result)
+        cure = 'unset ROS_DOMAIN_ID to keep runs apart'
+        return hint('messages', f'{detail}; also there: {few}', cure, **result)
     return ok('messages', detail, **result)
 
 
@@ -286,7 +290,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         verdict = f'{problems} problems' if problems != 1 else '1 problem'
         print(f'{verdict if problems else "all fine"} ({time.monotonic() - started:.1f} s)')
-    return EXIT_FAILED if problems else EXIT_OK
+    return exit_codes.COMPONENT_FAILED if problems else exit_codes.ACHIEVED
 
 
 def _findings() -> Iterator[Finding]:
@@ -294,11 +298,17 @@ def _findings() -> Iterator[Finding]:
         yield check()
 
 
-def _probe(module: str) -> tuple[dict[str, Any] | None, str]:
+def _probe(module: str, **environ: str) -> tuple[dict[str, Any] | None, str]:
     """Run a measuring module; return what it printed, or None and a sentence."""
     command = [sys.executable, '-m', module]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S)
+        done = subprocess.run(
+            command,
+            env={**os.environ, **environ},
+            capture_output=True,
+            text=True,
+            timeout=PROBE_TIMEOUT_S,
+        )
     except subprocess.TimeoutExpired:
         return None, f'no result after {PROBE_TIMEOUT_S:.0f} s'
     if done.returncode == 0:

@@ -9,19 +9,19 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from rpent_ros import exit_codes
+from rpent_ros.cli.domain import claimed_domain
+from rpent_ros.errors import RpentError
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXIT_FAILED = 1
-EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130
-# pytest's own exit codes: 2 interrupted, 4 wrong usage; everything else means that tests failed,
-# could not be collected or were not there.
-EXIT_CODES = {0: 0, 2: EXIT_INTERRUPTED, 4: EXIT_USAGE}
-# Domains above this collide with ports that Linux hands out to clients.
-LAST_DOMAIN = 101
+CHECKS = (('ruff', 'check'), ('mypy',))
+# pytest's own exit codes.  Everything else means that tests failed, could not be collected or
+# were not there.
+EXIT_CODES = {0: exit_codes.ACHIEVED, 2: exit_codes.INTERRUPTED, 4: exit_codes.USAGE}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks; 0 if all pass."""
+    """Run the checks; 0 if all pass, 1 if one does not."""
     parser = argparse.ArgumentParser(
         prog='rpent test',
         description='Run ruff, mypy and the test suite.',
@@ -31,13 +31,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     options, extra = parser.parse_known_args(argv)
     if not (ROOT / 'test').is_dir():
         parser.error(f'expected a checkout with its tests, got {ROOT}')
-    checks = [] if extra else [['ruff', 'check'], ['mypy']]
-    failed = [check[0] for check in checks if not _passes(check)]
-    paths = ['test/unit'] if options.unit else []
-    code = _pytest([*paths, *extra])
+    failed = [] if extra else [check[0] for check in CHECKS if not _passes(check)]
+    try:
+        code = _pytest(['test/unit', *extra] if options.unit else extra)
+    except RpentError as error:
+        print(f'rpent test: {error}', file=sys.stderr)
+        return exit_codes.USAGE
     for name in failed:
         print(f'rpent test: {name} found problems, see above', file=sys.stderr)
-    return code or (EXIT_FAILED if failed else 0)
+    return code or (exit_codes.NOT_ACHIEVED if failed else exit_codes.ACHIEVED)
 
 
 def _passes(command: Sequence[str]) -> bool:
@@ -46,13 +48,13 @@ def _passes(command: Sequence[str]) -> bool:
 
 
 def _pytest(arguments: Sequence[str]) -> int:
-    env = dict(os.environ)
     # Nodes of a test must not meet those of a run on the same machine.
-    domain = env.setdefault('ROS_DOMAIN_ID', str(1 + os.getpid() % LAST_DOMAIN))
-    print(f'== pytest {" ".join(arguments)} (ROS_DOMAIN_ID {domain})', flush=True)
-    command = [sys.executable, '-m', 'pytest', *arguments]
-    code = subprocess.run(command, cwd=ROOT, env=env).returncode
-    return EXIT_CODES.get(code, EXIT_FAILED)
+    with claimed_domain() as domain:
+        print(f'== pytest {" ".join(arguments)} (ROS domain {domain})', flush=True)
+        command = [sys.executable, '-m', 'pytest', *arguments]
+        env = {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
+        code = subprocess.run(command, cwd=ROOT, env=env).returncode
+    return EXIT_CODES.get(code, exit_codes.NOT_ACHIEVED)
 
 
 if __name__ == '__main__':
