@@ -19,10 +19,9 @@ import yaml
 
 from rpent_ros.cerebrums.registry import known_cerebrums
 from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
+from rpent_ros.policies.registry import PRIVILEGED_POLICIES
 from rpent_ros.robot import EnvSpec, load_robot_package
 
-# Policies that read the simulator's own state, which the driver publishes only for them.
-PRIVILEGED_POLICIES = ('oracle',)
 NODES = ('driver', 'vla', 'recorder', 'agent')
 # How long a process may take until it serves [s]: loading a model can take minutes.
 _READY_TIMEOUT_S = {'driver': 180.0, 'vla': 900.0, 'recorder': 60.0, 'agent': 60.0}

@@ -8,9 +8,10 @@ from typing import Protocol
 from rpent_ros.contracts.motion import Inference
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.scene import Scene
-from rpent_ros.contracts.specs import PolicySpec
+from rpent_ros.contracts.specs import DriverSpec, PolicySpec
 
-# Returns the scene of that episode and step, waiting for it if it is on its way.
+# Returns the scene of that episode and step, waiting for it if it is on its way; raises
+# NoPrivilegedScene.
 SceneSource = Callable[[int, int], Scene]
 
 
@@ -19,7 +20,15 @@ class Policy(Protocol):
 
     @property
     def spec(self) -> PolicySpec:
-        """What it needs and returns; known before `load`."""
+        """What it needs and returns; known before `load` and settled after `connect`."""
+
+    def connect(self, driver: DriverSpec, scenes: SceneSource) -> None:
+        """Learn which robot will be driven; called before the first `infer`, and again if it changes.
+
+        Args:
+          driver: what the driver offers.  `spec` may follow it, or ignore it and be compared.
+          scenes: the simulator's view, for privileged policies.
+        """
 
     def load(self) -> None:
         """Load weights.  May take minutes.
