@@ -1,4 +1,4 @@
-"""Where the arm may go in each kind of LIBERO scene: all of them are written in one world frame."""
+"""Where the arm may go in each kind of LIBERO scene; all are written in one world frame."""
 
 from __future__ import annotations
 

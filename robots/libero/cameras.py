@@ -1,8 +1,8 @@
 """Images of a MuJoCo scene, rendered when somebody asks.
 
 MuJoCo's cameras look along their -z axis with y up; an optical frame looks along +z with y down,
-so it is the camera's frame turned half a turn about x.  The raw buffer is bottom row first: flipped
-once, it is upright and true to left and right.
+so it is the camera's frame turned half a turn about x.  The raw buffer is bottom row first:
+flipped once, it is upright and true to left and right.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import ActionSpec, CameraSpec, DriverSpec, StateSpec
 from rpent_ros.errors import InvalidRequest, NotReset
-from rpent_ros.geometry import Pose, quaternion_from_matrix, rotation_vector
+from rpent_ros.geometry import Pose, quaternion_from_matrix
 from rpent_ros.robot import ResetInfo, StepStatus
 
 if TYPE_CHECKING:
@@ -158,7 +158,6 @@ class LiberoRobot:
             self._build(wanted)
         self._task = wanted
         assert self._simulation is not None
-        self._forget_model()
         facts = self._simulation.reset(seed)
         self._look_up()
         self._steps = 0
@@ -275,7 +274,7 @@ class LiberoRobot:
         )
 
     def _forget_model(self) -> None:
-        """Drop what was made for the present model; a reset makes a new one."""
+        """Drop what was made for the present model."""
         self._close_renderer()
         self._reader = None
 

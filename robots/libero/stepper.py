@@ -8,7 +8,7 @@ all three runs; only the constraint solver's warm start moves a little each time
 exact  computes positions and velocities once and repeats only the solver, as often as robosuite
        does, and the controller's arithmetic is the same functions in the same order: the result is
        robosuite's bit for bit.
-fast   solves once and compiles the controller.  The solver starts from a slightly older warm start,
+fast   solves once and compiles the controller.  The solver starts from a slightly older solution,
        so states differ in the last digits at first, and by more after contacts.
 
 Controller: operational space control of the grip site (O. Khatib, "A unified approach for motion
@@ -41,21 +41,44 @@ _EXTRA_SOLVES = {'exact': 2, 'fast': 0}
 _NO_ROTATION = 0.0
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def osc_torques(
-    mass, jacobian, jac_pos, jac_rot, position, rotation, velocity, spin, joints, joint_speeds,
-    goal_position, goal_rotation, stiffness, damping, rest_joints, gravity,
-):  # fmt: skip
+    mass: Vector,
+    jacobian: Vector,
+    jac_pos: Vector,
+    jac_rot: Vector,
+    position: Vector,
+    rotation: Vector,
+    velocity: Vector,
+    spin: Vector,
+    joints: Vector,
+    joint_speeds: Vector,
+    goal_position: Vector,
+    goal_rotation: Vector,
+    stiffness: Vector,
+    damping: Vector,
+    rest_joints: Vector,
+    gravity: Vector,
+) -> Vector:
     """Torques (7,) [N m] that pull the grip site towards its goal pose.
 
     Args:
       mass: (7, 7) joint-space inertia.
-      jacobian, jac_pos, jac_rot: (6, 7), (3, 7), (3, 7) of the grip site.
-      position, rotation: (3,), (3, 3) present pose; velocity, spin: (3,), (3,).
-      joints, joint_speeds, rest_joints: (7,); the null space is pulled to rest_joints.
-      goal_position, goal_rotation: (3,), (3, 3).
-      stiffness, damping: (6,) translation, rotation.
-      gravity: (7,) bias forces to compensate.
+      jacobian: (6, 7) of the grip site.
+      jac_pos: (3, 7) its rows for the position.
+      jac_rot: (3, 7) its rows for the rotation.
+      position: (3,) of the grip site [m].
+      rotation: (3, 3) of the grip site.
+      velocity: (3,) of the grip site [m/s].
+      spin: (3,) of the grip site [rad/s].
+      joints: (7,) [rad].
+      joint_speeds: (7,) [rad/s].
+      goal_position: (3,) [m].
+      goal_rotation: (3, 3).
+      stiffness: (6,) of translation and rotation.
+      damping: (6,) of translation and rotation.
+      rest_joints: (7,) that the arm drifts to where the goal leaves it free [rad].
+      gravity: (7,) bias forces to compensate [N m].
     """
     force = (goal_position - position) * stiffness[:3] + -velocity * damping[:3]
     torque = orientation_error(goal_rotation, rotation) * stiffness[3:] + -spin * damping[3:]

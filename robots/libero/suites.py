@@ -1,4 +1,4 @@
-"""LIBERO's task suites: names, tasks, initial states.  Needs the benchmark's files, no simulator."""
+"""LIBERO's task suites: names, tasks, initial states.  Needs its files, not the simulator."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import hashlib
 import io
 import pathlib
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +40,16 @@ class LiberoTask:
 
 @functools.cache
 def suites() -> Mapping[str, int]:
-    """Every suite and its number of tasks.
+    """Every suite that can be run and its number of tasks.
+
+    The benchmark also registers suites whose problem files or initial states it does not bring.
 
     Raises:
       InvalidRequest: LIBERO is not installed.
     """
-    sizes = {name: len(_benchmark(name).tasks) for name in sorted(_registry())}
-    return {name: size for name, size in sizes.items() if size}
+    return {
+        name: len(_benchmark(name).tasks) for name in sorted(_registry()) if _is_complete(name)
+    }
 
 
 def find_task(suite: str, index: int) -> LiberoTask:
@@ -62,29 +66,17 @@ def find_task(suite: str, index: int) -> LiberoTask:
             f'suite {suite}: expected a task from 0 to {len(benchmark.tasks) - 1}, got {index}'
         )
     task = benchmark.tasks[index]
-    from libero.libero import get_libero_path
-
-    folder = pathlib.Path(get_libero_path('bddl_files'))
     return LiberoTask(
         suite,
         index=index,
         sentence=task.language,
-        bddl_file=folder / task.problem_folder / task.bddl_file,
+        bddl_file=_folder('bddl_files') / task.problem_folder / task.bddl_file,
     )
 
 
 def initial_states(task: LiberoTask) -> NDArray[np.float64]:
-    """The benchmark's stored initial states (N, 1 + nq + nv): time, qpos, qvel.
-
-    Raises:
-      UnknownTask: the benchmark stores none for this task.
-    """
-    try:
-        states = _benchmark(task.suite).get_task_init_states(task.index)
-    except (FileNotFoundError, KeyError) as error:
-        raise UnknownTask(
-            f'suite {task.suite} task {task.index}: the benchmark has no initial states ({error})'
-        ) from error
+    """The benchmark's stored initial states (N, 1 + nq + nv): time, qpos, qvel."""
+    states = _benchmark(task.suite).get_task_init_states(task.index)
     return np.asarray(states, dtype=np.float64)
 
 
@@ -106,7 +98,28 @@ def _registry() -> Mapping[str, type]:
 
 
 @functools.cache
-def _benchmark(name: str):  # noqa: ANN202 - LIBERO ships no types
+def _benchmark(name: str) -> Any:
     # The benchmark prints how it orders its tasks; standard output belongs to the node.
     with contextlib.redirect_stdout(io.StringIO()):
         return _registry()[name]()
+
+
+def _is_complete(suite: str) -> bool:
+    problems, states = _folder('bddl_files'), _folder('init_states')
+    tasks = _benchmark(suite).tasks
+    return bool(tasks) and all(
+        (problems / task.problem_folder / task.bddl_file).is_file()
+        # The package stores the states as .npz, a checkout of LIBERO as they are named.
+        and any(
+            (states / task.problem_folder / (task.init_states_file + ending)).is_file()
+            for ending in ('.npz', '')
+        )
+        for task in tasks
+    )
+
+
+@functools.cache
+def _folder(kind: str) -> pathlib.Path:
+    from libero.libero import get_libero_path
+
+    return pathlib.Path(get_libero_path(kind))

@@ -109,8 +109,10 @@ def test_images_are_liberos_turned_upright(robot: LiberoRobot, camera: str) -> N
     context.vopt.geomgroup[0] = 0
     name = {'agentview': 'agentview', 'wrist': 'robot0_eye_in_hand'}[camera]
     theirs = sim.render(camera_name=name, width=256, height=256)
-    robot._renderer._gl.make_current()
+    # It frees its buffers in whatever context is current: let that be its own.
+    context.gl_ctx.make_current()
     sim._render_context_offscreen = None
+    del context
     assert (ours == theirs[::-1]).all()
 
 
