@@ -11,7 +11,7 @@ from rpent_ros import exit_codes
 from rpent_ros.cli.arguments import Parser, integer
 from rpent_ros.errors import ErrorCode, RpentError
 
-_PROGRESS_PERIOD_S = 2.0
+_PROGRESS_PERIOD_S = 5.0
 
 
 def main(argv: Sequence[str]) -> int:

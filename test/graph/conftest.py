@@ -106,11 +106,11 @@ def start(tmp_path: pathlib.Path) -> Any:
     """Starts runs and ends them after the test."""
     runs: list[Run] = []
 
-    def make(*options: str, slow: bool = False) -> Run:
+    def make(*options: str, slow: bool = False, folder: str = 'out') -> Run:
         if slow:
             (tmp_path / 'slow.yaml').write_text(SLOW)
             options = (*options, '--params-file', str(tmp_path / 'slow.yaml'))
-        runs.append(Run(tmp_path / 'out', *options))
+        runs.append(Run(tmp_path / folder, *options))
         return runs[-1]
 
     yield make

@@ -144,17 +144,11 @@ def test_failure_at_start_is_told_with_the_nodes_own_words(start: Any, tmp_path:
     assert run.result['error_msg'] in run.output
 
 
-def test_two_runs_at_once_do_not_meet(start: Any, tmp_path: Any) -> None:
-    from conftest import Run  # the fixture gives one folder only
-
-    first, second = start('--no-video'), Run(tmp_path / 'second', '--no-video')
-    try:
-        assert first.wait()[0] == 0, first.output
-        assert second.wait()[0] == 0, second.output
-    finally:
-        second.end()
-    domains = {
-        line.split()[1] for run in (first, second) for line in run.lines
-        if line.startswith('ROS_DOMAIN_ID')
-    }  # fmt: skip
-    assert len(domains) == 2
+def test_two_runs_at_once_do_not_meet(start: Any) -> None:
+    runs = [start('--no-video'), start('--no-video', folder='second')]
+    for run in runs:
+        assert run.wait()[0] == 0, run.output
+    domains = [
+        line.split()[1] for run in runs for line in run.lines if line.startswith('ROS_DOMAIN_ID')
+    ]
+    assert len(set(domains)) == 2
