@@ -25,10 +25,11 @@ class LiberoPrimitives(ManipulationPrimitives):
     """The moving tools, one method each.
 
     The Panda's fingers are 0.08 m apart when open; the thinnest object is a bowl's rim of 4 mm.
+    From its initial pose the arm comes down by 0.08 m only to what stands on a cabinet.
     """
 
     default_settings = ManipulationSettings(
-        min_descent=0.10,
+        min_descent=0.05,
         min_lift=0.05,
         min_grasp_width=0.002,
         max_grasp_width=0.07,

@@ -21,7 +21,7 @@ from rpent_ros.tools.toolkit import Claim
 ATTEMPTS = 3
 # How far an object is carried up before it is moved sideways, and how far the arm retreats [m].
 CARRY_HEIGHT = 0.10
-RETREAT_HEIGHT = 0.25
+RETREAT_HEIGHT = 0.15
 # Kept free below the ceiling of the workspace box [m].
 CEILING_MARGIN = 0.02
 

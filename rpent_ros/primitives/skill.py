@@ -107,7 +107,7 @@ class Skills:
         s = self.settings
         return ToolResult(
             ErrorCode.NOT_GRASPED,
-            f'pi0_pick: no object was lifted in {trace.chunks} of {max_chunks} chunks: finger '
+            f'pi0_pick: no object was lifted in {trace.steps} control steps: finger '
             f'width {width:.3f} m (expected {s.min_grasp_width:.3f} to {s.max_grasp_width:.3f}), '
             f'went down {trace.descent:.3f} m (at least {s.min_descent:.3f}), then up '
             f'{trace.lift:.3f} m (at least {s.min_lift:.3f})',
@@ -124,7 +124,7 @@ class Skills:
         message = ''
         if stopped_by == 'max_chunks':
             message = (
-                f'pi0_doubled: all {max_chunks} chunks were executed without a verdict; '
+                f'pi0_doubled: {trace.steps} control steps were executed without a verdict; '
                 'look at the images'
             )
         return ToolResult(ErrorCode.OK, message, data)
@@ -135,7 +135,9 @@ class Skills:
 
     def _run(self, trace: Trace, prompt: str, max_chunks: int, *, until_lifted: bool) -> str:
         """Advance `trace` and return what ended it."""
-        while trace.chunks < max_chunks:
+        # Policies differ in how many rows they return at a time: what is limited is the motion.
+        limit = max_chunks * (self.settings.chunk_rows or self.policy.horizon)
+        while trace.steps < limit:
             if self.should_stop():
                 trace.code, trace.message = ErrorCode.CANCELED, 'cancelled between two chunks'
                 return 'cancelled'
