@@ -186,7 +186,7 @@ def pi0_pick() -> Spec:
         {
             'prompt': _prompt(),
             'max_chunks': schema.integer(
-                'Longest motion, in chunks of 10 control steps.', minimum=1, maximum=200, default=40
+                'Longest motion, in chunks of 10 steps.', minimum=1, maximum=200, default=40
             ),
         },
     )
@@ -202,7 +202,7 @@ def pi0_doubled() -> Spec:
         {
             'prompt': _prompt(),
             'max_chunks': schema.integer(
-                'Longest motion, in chunks of 10 control steps.', minimum=1, maximum=200, default=60
+                'Longest motion, in chunks of 10 steps.', minimum=1, maximum=200, default=60
             ),
         },
     )
