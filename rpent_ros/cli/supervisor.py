@@ -27,8 +27,8 @@ _KEPT_LINES = 12
 # Signal, and how long it is given before the next stronger one is sent [s].  With the head start
 # of the process that ends the run, this stays under the five seconds in which an aborted run
 # promises to be gone.
-_LADDER = ((signal.SIGINT, 2.2), (signal.SIGTERM, 0.6), (signal.SIGKILL, 0.5))
-_HEAD_START = 1.0
+_LADDER = ((signal.SIGINT, 1.8), (signal.SIGTERM, 0.6), (signal.SIGKILL, 0.5))
+_HEAD_START = 1.6
 _IMPATIENT_GRACE = 0.3
 _NO_SIGNAL = 0
 
