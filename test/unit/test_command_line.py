@@ -125,7 +125,7 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
 def test_start_up_imports_no_ros_and_no_simulator() -> None:
     code = (
         'import sys; from rpent_ros.cli import main, run, supervised_run; '
-        "heavy = {'rclpy', 'mujoco', 'robosuite', 'libero', 'torch', 'rosbags', 'jsonschema'}; "
+        "heavy = {'rclpy', 'mujoco', 'robosuite', 'libero', 'torch', 'rosbags', 'mcap'}; "
         'sys.exit(", ".join(sorted(heavy & set(sys.modules))) or 0)'
     )
     done = subprocess.run(
