@@ -97,7 +97,8 @@ class DriverCore:
 
     Args:
       robot: the facade of the robot.
-      limits: replace those of the robot's spec; None keeps them.
+      limits: replace those of the robot's spec, or a function that does, since these may change
+        with the scene; None keeps them.
       clock: nanoseconds since the epoch.
       privileged: the driver publishes the simulator's scene.
       frame_prefix: put before every frame name.
@@ -110,7 +111,7 @@ class DriverCore:
         self,
         robot: Robot,
         *,
-        limits: SafetyLimits | None = None,
+        limits: SafetyLimits | Callable[[SafetyLimits], SafetyLimits] | None = None,
         clock: Callable[[], int] = time.time_ns,
         privileged: bool = False,
         frame_prefix: str = '',
@@ -396,8 +397,9 @@ class DriverCore:
 
     def _adopt_spec(self) -> None:
         spec = self._robot.spec
+        limits = self._limits(spec.limits) if callable(self._limits) else self._limits
         spec = dataclasses.replace(
-            spec, limits=self._limits or spec.limits, privileged=self._privileged
+            spec, limits=limits or spec.limits, privileged=self._privileged
         )
         self.spec: DriverSpec = frames.prefix_spec(spec, self._prefix)
         self._guard = ActionGuard(spec.action, spec.limits)

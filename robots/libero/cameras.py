@@ -3,19 +3,23 @@
 MuJoCo's cameras look along their -z axis with y up; an optical frame looks along +z with y down,
 so it is the camera's frame turned half a turn about x.  The raw buffer is bottom row first:
 flipped once, it is upright and true to left and right.
+
+Colours are averaged over each pixel, as LIBERO's are.  Depth cannot be averaged: OpenGL returns
+that of one sample, which lies beside the pixel's centre, up to half a pixel away: several
+millimetres on surfaces that are seen at a flat angle.  It is moved to the centre here.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from robots.libero import opengl
 from rpent_ros.contracts.observation import CameraFrame
-from rpent_ros.errors import RenderFailed, UnknownCamera
+from rpent_ros.errors import UnknownCamera
 from rpent_ros.geometry import Pose, quaternion_from_matrix
 
 # Our names and MuJoCo's.
@@ -43,17 +47,14 @@ class Renderer:
         self._model = model
         self._size = max(size, _MIN_BUFFER)
         model.vis.global_.offwidth = model.vis.global_.offheight = self._size
+        self._gl = opengl.make_context(self._size)
         try:
-            self._gl = _gl_context(self._size)
-            self._gl.make_current()
             self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150)
-        except Exception as error:  # Drivers and bindings fail in many ways; all mean no image.
-            raise RenderFailed(
-                f'no OpenGL context with MUJOCO_GL={os.environ.get("MUJOCO_GL", "")!r} ({error}); '
-                'install libegl1 and libgl1-mesa-dri for egl, or libosmesa6 for osmesa, '
-                'and run ./rpent doctor'
-            ) from error
+        except mujoco.FatalError as error:
+            self._gl.free()
+            raise opengl.failure(str(error)) from error
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self._sample = self._depth_sample()
         self._scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
@@ -104,14 +105,34 @@ class Renderer:
         )
 
     def _metres(self, buffer: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Depth along the optical axis from OpenGL's depth buffer (perspective projection)."""
+        """Depth along the optical axis at the pixel centres, from OpenGL's upright depth buffer.
+
+        The buffer is linear in 1 / depth, which is linear in the image for flat surfaces.
+        """
         extent = self._model.stat.extent
         near = self._model.vis.map.znear * extent
         far = self._model.vis.map.zfar * extent
-        return (near / (1.0 - buffer * (1.0 - near / far))).astype(np.float32)
+        inverse = (1.0 - buffer * (1.0 - near / far)) / near
+        for axis, offset in enumerate(self._sample):
+            if offset:
+                inverse = inverse - np.float32(offset) * _slope(inverse, axis)
+        return (1.0 / inverse).astype(np.float32)
+
+    def _depth_sample(self) -> tuple[float, float]:
+        """How far below and right of a pixel's centre its depth is taken [px]."""
+        if not self._context.offSamples:
+            return 0.0, 0.0
+        from OpenGL import GL
+
+        GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._context.offFBO)
+        # Read-back resolves to sample 0; from the pixel's lower left corner, in pixels.
+        right, up = GL.glGetMultisamplefv(GL.GL_SAMPLE_POSITION, 0)
+        return 0.5 - float(up), float(right) - 0.5
 
     def close(self) -> None:
         """Free the context.  Must not be left to the interpreter's end: EGL then complains."""
+        # Buffers are freed in whatever context is current.
+        self._gl.make_current()
         self._context.free()
         self._gl.free()
 
@@ -130,14 +151,19 @@ def camera_index(model: Any, camera: str) -> int:
 def intrinsics(model: Any, index: int, width: int, height: int) -> NDArray[np.float64]:
     """Pinhole matrix (3, 3) [px], pixel centres at integers; MuJoCo gives the vertical angle."""
     focal = height / 2 / np.tan(np.deg2rad(model.cam_fovy[index]) / 2)
-    return np.array([
-        [focal, 0.0, (width - 1) / 2],
-        [0.0, focal, (height - 1) / 2],
-        [0.0, 0.0, 1.0],
-    ])
+    return np.array(
+        [
+            [focal, 0.0, (width - 1) / 2],
+            [0.0, focal, (height - 1) / 2],
+            [0.0, 0.0, 1.0],
+        ]
+    )
 
 
-def _gl_context(size: int) -> Any:
-    from mujoco.gl_context import GLContext
-
-    return GLContext(size, size)
+def _slope(values: NDArray[np.floating[Any]], axis: int) -> NDArray[np.floating[Any]]:
+    """Change per pixel along an axis: the smaller of both sides', so it never crosses an edge."""
+    steps = np.diff(values, axis=axis)
+    first, last = np.take(steps, [0], axis), np.take(steps, [-1], axis)
+    before = np.concatenate([first, steps], axis)
+    after = np.concatenate([steps, last], axis)
+    return np.where(np.abs(before) < np.abs(after), before, after)

@@ -7,8 +7,8 @@ belong to it.  The simulator is built at the first reset, so making a `LiberoRob
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import math
-import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robots.libero import opengl
 from robots.libero.arena import ROTATION, TRANSLATION, arena_of, limits_of
-from robots.libero.suites import find_task, suites
+from robots.libero.suites import LiberoTask, find_task, suites
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import ActionSpec, CameraSpec, DriverSpec, StateSpec
@@ -265,13 +266,16 @@ class LiberoRobot:
             raise NotReset('LIBERO has no scene yet; call reset first')
         return self._simulation
 
-    def _build(self, task: Any) -> None:
+    def _build(self, task: LiberoTask) -> None:
+        opengl.prepare()
+        # It warns about a file of personal settings that nobody here has.
+        logging.getLogger('robosuite_logs').addFilter(
+            lambda record: record.levelno > logging.WARNING
+        )
         from robots.libero.simulation import Simulation
 
         self.close()
-        self._simulation = Simulation(
-            task, physics=self._physics, fixture_seed=self._fixture_seed
-        )
+        self._simulation = Simulation(task, physics=self._physics, fixture_seed=self._fixture_seed)
 
     def _forget_model(self) -> None:
         """Drop what was made for the present model."""
@@ -318,8 +322,6 @@ class LiberoRobot:
 
 def make_robot(parameters: Mapping[str, Any]) -> LiberoRobot:
     """Make the robot for the driver node, from its parameters."""
-    # Rendering must not need a display; ./rpent chooses a backend that works.
-    os.environ.setdefault('MUJOCO_GL', 'egl')
     return LiberoRobot.from_parameters(parameters)
 
 

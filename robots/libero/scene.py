@@ -188,6 +188,9 @@ def _corners(model: Any, geom: int) -> NDArray[np.float64]:
 def _prism(radius_x: float, radius_y: float, half_height: float) -> NDArray[np.float64]:
     angles = 2 * math.pi * np.arange(_SIDES) / _SIDES
     ring = np.stack([radius_x * np.cos(angles), radius_y * np.sin(angles)], axis=1)
-    return np.concatenate([
-        np.column_stack([ring, np.full(_SIDES, height)]) for height in (-half_height, half_height)
-    ])
+    return np.concatenate(
+        [
+            np.column_stack([ring, np.full(_SIDES, height)])
+            for height in (-half_height, half_height)
+        ]
+    )

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -158,7 +157,6 @@ def quiet() -> Iterator[None]:
 
 
 def _build(task: LiberoTask) -> Any:
-    logging.getLogger('robosuite_logs').setLevel(logging.ERROR)
     try:
         # ControlEnv and not OffScreenRenderEnv: the latter renders at every step.
         from libero.libero.envs.env_wrapper import ControlEnv

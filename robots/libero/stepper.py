@@ -116,9 +116,9 @@ class Stepper:
         self._qvel = np.array(controller.qvel_index)
         self._actuators = np.array(robot._ref_joint_actuator_indexes)
         self._torque_limits = robot.torque_limits
-        self._fingers = np.array([
-            env.sim.model.actuator_name2id(name) for name in self._gripper.actuators
-        ])
+        self._fingers = np.array(
+            [env.sim.model.actuator_name2id(name) for name in self._gripper.actuators]
+        )
         low, high = self._model.actuator_ctrlrange[self._fingers].T
         self._finger_bias = 0.5 * (high + low)
         self._finger_weight = 0.5 * (high - low)
@@ -132,9 +132,7 @@ class Stepper:
         for substep in range(self._substeps):
             mujoco.mj_step1(self._model, self._data)
             for _ in range(self._extra_solves):
-                mujoco.mj_forwardSkip(
-                    self._model, self._data, mujoco.mjtStage.mjSTAGE_VEL, True
-                )
+                mujoco.mj_forwardSkip(self._model, self._data, mujoco.mjtStage.mjSTAGE_VEL, True)
             self._control(action, new_goal=substep == 0)
             mujoco.mj_step2(self._model, self._data)
         # robosuite's clock, and what LIBERO updates once a step (lights, burners).

@@ -60,7 +60,7 @@ class DriverNode(Node):
         robot = robot or load_robot(p, others(self, DriverParameters))
         self.core = DriverCore(
             robot,
-            limits=p.limits(robot.spec.limits),
+            limits=p.limits,
             clock=lambda: self.get_clock().now().nanoseconds,
             privileged=p.privileged,
             frame_prefix=p.frame_prefix,
