@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument('--max-steps', type=int, default=500)
     options = parser.parse_args()
     seeds = [int(seed) for seed in options.seeds.split(',')]
-    robot = LiberoRobot(physics=options.physics)
+    robot = LiberoRobot(physics=options.physics, privileged=True)
     driver = DriverCore(robot, privileged=True)
     policy = OraclePolicy()
     failed = 0

@@ -23,9 +23,9 @@ Vector = NDArray[np.float64]
 
 RESOLUTION = 0.005
 YAWS = 12
-# How deep below the object's top the pads close [m]; 15 mm is the favourite.
+# How deep below the object's top the pads close [m]; 25 mm is the favourite.
 DEPTHS = (0.035, 0.030, 0.025, 0.020, 0.015, 0.012, 0.010, 0.008, 0.006)
-BEST_DEPTH = 0.015
+BEST_DEPTH = 0.025
 # Kept free below finger tips and palm [m].
 TIP_CLEARANCE = 0.0015
 PALM_CLEARANCE = 0.003
@@ -34,6 +34,9 @@ PAD_MARGIN = 0.002
 # Half width of the strip between the pads that is looked at [m].
 PAD_HALF_WIDTH = 0.008
 OPENING_HALF = 0.038
+# Pads slip off edges that stand at more than 30 degrees to them, such as a corner's.
+MAX_EDGE_SLOPE = math.tan(math.radians(30))
+SAMPLE = 0.004
 # Weights of what makes a grasp bad, per metre or radian; tuned on LIBERO's objects.
 W_SLOPE, W_OFF_CENTRE, W_FROM_MIDDLE, W_DEPTH, W_YAW, W_WIDE = 6.0, 4.0, 1.5, 1.5, 0.03, 4.0
 
@@ -102,8 +105,8 @@ class _Search:
         self._left = _patch(-g.finger_outer, -g.finger_inner, g.finger_half_width)
         self._right = _patch(g.finger_inner, g.finger_outer, g.finger_half_width)
         self._hand = _patch(-g.hand_half_length, g.hand_half_length, g.hand_half_width, 0.008)
-        self._along = np.arange(-OPENING_HALF, OPENING_HALF + 0.001, 0.004)
-        self._across = np.arange(-PAD_HALF_WIDTH, PAD_HALF_WIDTH + 0.001, 0.004)
+        self._along = np.arange(-OPENING_HALF, OPENING_HALF + 0.001, SAMPLE)
+        self._across = np.arange(-PAD_HALF_WIDTH, PAD_HALF_WIDTH + 0.001, SAMPLE)
 
     def at_yaw(self, yaw: float) -> list[Grasp]:
         """Possible grasps with the fingers opening along `yaw`."""
@@ -136,12 +139,15 @@ class _Search:
         first = self._along[gripped.argmax(axis=1)]
         last = self._along[len(self._along) - 1 - gripped[:, ::-1].argmax(axis=1)]
         count = strips.sum(axis=1)
-        usable = (count >= 2) & strips[:, strips.shape[1] // 2]
+        usable = (count >= 3) & strips[:, strips.shape[1] // 2]
         inside = np.where(strips, np.maximum(-first, last), 0.0).max(axis=1)
         usable &= inside <= self._g.usable_half_opening
         grasps = []
         for k in np.flatnonzero(usable):
             left, right = first[k][strips[k]], last[k][strips[k]]
+            span = SAMPLE * (len(left) - 1)
+            if max(np.ptp(left), np.ptp(right)) > MAX_EDGE_SLOPE * span:
+                continue
             point = self._points[chosen[k]]
             width = float((right - left).max())
             cost = (

@@ -94,8 +94,9 @@ def _object(phrase: str, scene: Scene, held: str) -> str:
         return held
     if len(best) > 1:
         # Two black bowls: the task's predicate knows which of them is meant.
-        subjects = [g.arguments[0] for g in scene.goals if not g.satisfied and g.arguments]
-        best = [name for name in best if name in subjects] or best
+        for goals in ([g for g in scene.goals if not g.satisfied], scene.goals):
+            subjects = {g.arguments[0] for g in goals if g.arguments}
+            best = [name for name in best if name in subjects] or best
     if len(best) != 1:
         what = 'nothing' if not best else 'any of ' + ', '.join(best)
         raise BadInstruction(

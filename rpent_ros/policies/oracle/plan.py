@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,8 @@ class Plan:
         self._home_yaw = yaw_of_tool(world.rotation)
         self._orientation = pointing_down(self._home_yaw)
         self._command = spec.gripper_open
+        # Where to stay while only the fingers move.
+        self._anchor = world.position
 
     def run(self) -> Steps:
         """Yield rows until the instruction is carried out; send the world after each yield."""
@@ -233,6 +235,7 @@ class Plan:
             aim = self._world.position + [0.0, 0.0, down]
             aim[:2] = place[:2] - self._offset(name, inside)
             self._world = yield self._rows(aim, 1 if down > -0.03 else 2, 0.5, status)
+        self._anchor = self._world.position
         yield from self._stay(2, status)
         return True
 
@@ -329,7 +332,6 @@ class Plan:
         angle: float = 0.08,
         steps: int = 120,
         speed: float = 1.0,
-        stop: Callable[[], bool] | None = None,
     ) -> Steps:
         """Straight to a point; True on arrival, False if stuck or out of steps."""
         target = np.asarray(target, float)
@@ -338,8 +340,7 @@ class Plan:
             left = float(np.linalg.norm(target - self._world.position))
             turn = float(np.linalg.norm(rotation_error(self._orientation, self._world.rotation)))
             if left < tolerance and turn < angle:
-                return True
-            if stop is not None and stop():
+                self._anchor = target
                 return True
             count = int(np.clip((left - tolerance) / STRIDE, 1, MAX_ROWS))
             before = self._world.position
@@ -348,19 +349,13 @@ class Plan:
             moved = float(np.linalg.norm(self._world.position - before)) / count
             still = still + count if moved < STUCK_DISTANCE and taken > STUCK_AFTER else 0
             if still >= STUCK_STEPS:
-                return False
+                break
+        self._anchor = self._world.position
         return False
 
     def _stay(self, count: int, status: str) -> Steps:
-        """Keep the orientation and stand still while the fingers move."""
-        rows = [
-            Predictor(
-                self._spec, self._world.position, self._world.rotation, np.zeros(6)
-            ).row(
-                self._world.position, self._orientation, gripper=self._command, speed=1.0
-            )
-        ] * count  # fmt: skip
-        self._world = yield Rows(np.array(rows), status)
+        """Stay while the fingers move: a tool that is merely let go of coasts for 13 mm."""
+        self._world = yield self._rows(self._anchor, count, 1.0, status)
         return True
 
     def _rows(self, target: Vector, count: int, speed: float, status: str) -> Rows:
