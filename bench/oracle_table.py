@@ -1,6 +1,6 @@
 """Success of the oracle policy over suites, tasks and seeds, in process, without ROS.
 
-    ./rpent exec python bench/oracle_table.py --suites libero_object,libero_spatial --seeds 0,1,2
+./rpent exec python bench/oracle_table.py --suites libero_object,libero_spatial --seeds 0,1,2
 """
 
 from __future__ import annotations

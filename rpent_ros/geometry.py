@@ -75,7 +75,7 @@ def matrix_from_quaternion(quaternion: Any) -> Vector:
 def quaternion_from_matrix(rotation: Any) -> Vector:
     """Unit quaternion x y z w of a rotation matrix (3, 3), with w >= 0.
 
-    Shepperd's method: divides by the largest of the four candidates, so it is exact near 180 degrees.
+    Shepperd's method: divides by the largest of four candidates, so it is exact near 180 degrees.
     """
     m = np.asarray(rotation, float)
     squares = np.array([
@@ -86,15 +86,11 @@ def quaternion_from_matrix(rotation: Any) -> Vector:
     ])
     k = int(np.argmax(squares))
     r = math.sqrt(max(squares[k], 0.0))
-    s = 0.5 / r
-    if k == 0:
-        q = np.array([r / 2, (m[0, 1] + m[1, 0]) * s, (m[0, 2] + m[2, 0]) * s, (m[2, 1] - m[1, 2]) * s])
-    elif k == 1:
-        q = np.array([(m[0, 1] + m[1, 0]) * s, r / 2, (m[1, 2] + m[2, 1]) * s, (m[0, 2] - m[2, 0]) * s])
-    elif k == 2:
-        q = np.array([(m[0, 2] + m[2, 0]) * s, (m[1, 2] + m[2, 1]) * s, r / 2, (m[1, 0] - m[0, 1]) * s])
-    else:
-        q = np.array([(m[2, 1] - m[1, 2]) * s, (m[0, 2] - m[2, 0]) * s, (m[1, 0] - m[0, 1]) * s, r / 2])
+    # Sums and differences of opposite entries, over twice the root.
+    xy, xz, yz = (m[i, j] + m[j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
+    wx, wy, wz = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
+    rows = ((r * r, xy, xz, wx), (xy, r * r, yz, wy), (xz, yz, r * r, wz), (wx, wy, wz, r * r))
+    q = np.array(rows[k]) / (2 * r)
     return q if q[3] >= 0 else -q
 
 
@@ -119,7 +115,7 @@ def rotation_from_vector(vector: Any) -> Vector:
 
 
 def rotation_error(target: Any, actual: Any) -> Vector:
-    """Rotation (3,) [rad], in the parent frame, that turns `actual` into `target` (both (3, 3))."""
+    """Rotation (3,) [rad] in the parent frame that turns `actual` into `target`, both (3, 3)."""
     return rotation_vector(np.asarray(target, float) @ np.asarray(actual, float).T)
 
 

@@ -1,7 +1,8 @@
 """What a robot package provides, and how it is found.
 
-A robot is a folder: `import robots.<name>` is its registration.  Folders named in RPENT_ROBOTS_PATH
-(colon separated) are searched first, so a user's robot need not live in this repository.
+A robot is a folder: `import robots.<name>` is its registration.  Folders named in
+RPENT_ROBOTS_PATH (colon separated) are searched first, so a user's robot need not live in this
+repository.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Robot(Protocol):
         """
 
     def observe(self) -> Observation:
-        """The present state without images; `episode` and `step` may be left 0 (the driver counts)."""
+        """The present state without images; the driver fills in `episode` and `step`."""
 
     def render(self, camera: str, *, width: int, height: int, depth: bool) -> CameraFrame:
         """One upright image of the present state.
@@ -97,7 +98,7 @@ class Robot(Protocol):
         """The simulator's own view of the scene; None on a real robot.  PRIVILEGED."""
 
     def simulator_state(self) -> NDArray[np.float64] | None:
-        """Flat vector (time, qpos, qvel) that `render` can be reproduced from; None if not a simulator."""
+        """Flat vector (time, qpos, qvel) that images can be made from again; None on hardware."""
 
     def close(self) -> None:
         """Release hardware, simulator and GL context.  Safe to call twice."""
@@ -110,8 +111,8 @@ class EnvSpec:
     Attributes:
       name: the folder's name.
       prompts: PromptBundle with `system` and `user` factories.
-      make_robot: builds the driver-side facade from the driver's parameters; imported lazily by the
-        driver process only, so the package itself must import neither simulator nor hardware.
+      make_robot: builds the driver-side facade from the driver's parameters; called by the driver
+        process only, so the package itself must import neither simulator nor hardware.
       make_policy: builds a policy by name for the vla process; None: the robot brings none.
       default_policy: name of the policy that needs no weights.
       parameters: path of params.yaml, the parameters of this robot's nodes.

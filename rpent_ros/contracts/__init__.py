@@ -1,4 +1,4 @@
 """Records that cross borders: frozen, self-checking, numpy inside.
 
-Import the classes from their modules, e.g. `from rpent_ros.contracts.observation import Observation`.
+Import the classes from their modules, e.g. `rpent_ros.contracts.observation`.
 """

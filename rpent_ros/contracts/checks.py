@@ -40,7 +40,7 @@ def array(
     except (TypeError, ValueError):
         raise InvalidRequest(f'{where}: expected numbers, got {value!r}') from None
     fits = out.ndim == len(shape) and all(
-        want is None or want == have for want, have in zip(shape, out.shape)
+        want is None or want == have for want, have in zip(shape, out.shape, strict=True)
     )
     if not fits:
         text = ', '.join('any' if n is None else str(n) for n in shape)

@@ -76,5 +76,7 @@ def _actions(robot: ActionSpec, policy: ActionSpec) -> Iterator[str]:
 
 
 def _list(names: tuple[str, ...], units: tuple[str, ...]) -> str:
-    columns = (f'{name} [{unit}]' if unit else name for name, unit in zip(names, units))
+    columns = (
+        f'{name} [{unit}]' if unit else name for name, unit in zip(names, units, strict=True)
+    )
     return f'{len(names)} values ({", ".join(columns)})'

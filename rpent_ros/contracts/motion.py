@@ -105,7 +105,7 @@ class StepResult:
 
 @dataclasses.dataclass(frozen=True)
 class MotionResult:
-    """Outcome of a chunk or a motion; an outcome short of the target is a result, not an exception.
+    """Outcome of a chunk or a motion; falling short of a target is a result, not an exception.
 
     Attributes:
       code, message: ErrorCode and sentence; OK and '' on success.

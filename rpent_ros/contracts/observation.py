@@ -23,7 +23,7 @@ class CameraFrame:
       frame_id: optical frame (z forward, x right, y down).
       rgb: (H, W, 3) uint8, upright.
       depth: (H, W) float32 metres along the optical axis; None: not asked for.
-      intrinsics: (3, 3) pinhole matrix for this size [px]; pixel centres at integers (ROS, OpenCV).
+      intrinsics: (3, 3) pinhole matrix for this size [px]; pixel centres at integers.
       pose: optical frame in the robot's base frame.
       stamp: time of the robot state it shows [ns].
     """

@@ -179,4 +179,6 @@ class PolicySpec:
 
     def __post_init__(self) -> None:
         if self.horizon <= 0:
-            raise InvalidRequest(f'policy {self.name}: expected a horizon above 0, got {self.horizon}')
+            raise InvalidRequest(
+                f'policy {self.name}: expected a horizon above 0, got {self.horizon}'
+            )

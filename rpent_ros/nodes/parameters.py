@@ -106,7 +106,8 @@ def _declare_one(node: Node, field: dataclasses.Field[Any]) -> Any:
         # Declared from the overrides without type and range; the value is taken again below.
         node.undeclare_parameter(field.name)
     is_array = kind in _ARRAYS.values()
-    initial = list(field.default) if is_array else field.default
+    default: Any = field.default
+    initial = list(default) if is_array else default
     try:
         # An empty list has no element type, so it is declared by type and stays unset.
         node.declare_parameter(field.name, kind if initial == [] else initial, _descriptor(field))
@@ -117,12 +118,12 @@ def _declare_one(node: Node, field: dataclasses.Field[Any]) -> Any:
         ) from None
     except InvalidParameterValueException as error:
         # rclpy has the value in its sentence only: "Invalid parameter value (500.0) for ...".
-        value = str(error).partition('(')[2].partition(')')[0]
+        refused = str(error).partition('(')[2].partition(')')[0]
         raise InvalidRequest(
             f'parameter {field.name} of {node.get_fully_qualified_name()}: expected '
-            f'{_range_text(field)}, got {value}; {field.metadata["description"]}'
+            f'{_range_text(field)}, got {refused}; {field.metadata["description"]}'
         ) from None
-    value = node.get_parameter_or(field.name, Parameter(field.name, kind, initial)).value
+    value: Any = node.get_parameter_or(field.name, Parameter(field.name, kind, initial)).value
     return tuple(initial if value is None else value) if is_array else value
 
 

@@ -51,7 +51,7 @@ class VlaParameters:
     robot: str = parameter('fake', 'Robot package that may bring policies of its own.')
     policy: str = parameter('oracle', 'Policy to serve.')
     endpoint: str = parameter('', 'Address of a model server that already runs; empty: none.')
-    driver: str = parameter('driver', 'Name of the driver node whose robot the policy is to drive.')
+    driver: str = parameter('driver', 'Name of the driver node whose robot is to be driven.')
     wait_s: float = parameter(60.0, 'How long to wait for the driver to appear [s].', low=0.0)
     scene_timeout: float = parameter(
         2.0, 'How long a privileged policy waits for the scene of an observation [s].', low=0.0
@@ -147,7 +147,7 @@ class VlaNode(Node):
     # On the policy's thread.
 
     def _connect(self) -> None:
-        """Learn which robot is driven and compare; a robot that cannot be asked is left for later."""
+        """Learn which robot is driven and compare; if nobody answers, it is left for later."""
         try:
             answer = self._describe_driver.call(
                 DescribeDriver.Request(), timeout_s=_DESCRIBE_TIMEOUT_S
@@ -241,7 +241,7 @@ class _Scenes:
 
 
 def check_chunk(inference: Inference, spec: PolicySpec) -> None:
-    """Refuse what no robot should be sent.  (A chunk's numbers are finite by construction.)
+    """Refuse what no robot should be sent; a chunk's numbers are finite by construction.
 
     Raises:
       InferenceFailed: wrong width, or longer than the policy's own horizon.

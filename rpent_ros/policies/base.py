@@ -23,7 +23,7 @@ class Policy(Protocol):
         """What it needs and returns; known before `load` and settled after `connect`."""
 
     def connect(self, driver: DriverSpec, scenes: SceneSource) -> None:
-        """Learn which robot will be driven; called before the first `infer`, and again if it changes.
+        """Learn which robot will be driven; called before the first `infer`, and if it changes.
 
         Args:
           driver: what the driver offers.  `spec` may follow it, or ignore it and be compared.

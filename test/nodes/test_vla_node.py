@@ -201,7 +201,7 @@ def test_busy_while_inferring_and_describe_stays_live(graph) -> None:
     started = time.monotonic()
     assert g.client.describe().name == 'oracle'
     assert time.monotonic() - started < 2.0
-    with pytest.raises(Busy, match='^infer: the policy is busy with an earlier request'):
+    with pytest.raises(Busy, match='the policy is busy with an earlier request'):
         g.client.infer(g.driver.core.observe(), 'pick up the red cube')
     release.set()
     first.join(5.0)

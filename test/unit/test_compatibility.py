@@ -31,7 +31,10 @@ def action(**changes):
 @pytest.mark.parametrize(
     ('policy', 'point'),
     [
-        (action(gripper_open=1.0, gripper_close=-1.0), 'action gripper_open: policy 1.0, robot -1.0'),
+        (
+            action(gripper_open=1.0, gripper_close=-1.0),
+            'action gripper_open: policy 1.0, robot -1.0',
+        ),
         (action(rate=10.0), 'action rate: policy 10.0, robot 20.0'),
         (action(frame_id='tool'), 'action frame_id: policy tool, robot base'),
         (action(high=np.full(7, 2.0)), 'action high: policy [2.0, 2.0'),

@@ -39,7 +39,9 @@ def world(*bodies: SceneBody) -> World:
     return World(observation, scene)
 
 
-@pytest.mark.parametrize(('half', 'yaw'), [((0.06, 0.022, 0.04), HOME), ((0.022, 0.06, 0.04), 0.0)])
+@pytest.mark.parametrize(
+    ('half', 'yaw'), [((0.06, 0.022, 0.04), HOME), ((0.022, 0.06, 0.04), 0.0)]
+)
 def test_a_box_is_gripped_across_its_narrow_side(half, yaw: float) -> None:
     best = plan_grasps(world(block('b', (0.1, 0.2, 0.04), half)), 'b', Gripper(), HOME)[0]
     assert abs(nearest_half_turn(best.yaw - yaw, 0.0)) < 1e-9
@@ -84,7 +86,7 @@ def test_a_wall_beside_the_box_turns_the_grasp() -> None:
     ],
 )
 def test_no_grasp_is_said_in_a_sentence(bodies) -> None:
-    with pytest.raises(NoPlan, match='^no grasp of b from above: something is in the way, or it'):
+    with pytest.raises(NoPlan, match='no grasp of b from above: something is in the way, or it'):
         plan_grasps(world(*bodies), 'b', Gripper(), HOME)
 
 

@@ -16,9 +16,10 @@ def box(size: tuple[float, float, float]) -> np.ndarray:
     return (np.array(signs) * np.array(size)).astype(np.float32)
 
 
-def body(name: str, hull: np.ndarray, position, rotation=np.eye(3)) -> SceneBody:
+def body(name: str, hull: np.ndarray, position, rotation=None) -> SceneBody:
     """A movable body with one hull."""
-    pose = Pose(np.array(position, float), quaternion_from_matrix(rotation))
+    turn = np.eye(3) if rotation is None else rotation
+    pose = Pose(np.array(position, float), quaternion_from_matrix(turn))
     return SceneBody(name, parent=name, movable=True, pose=pose, hulls=(hull,))
 
 

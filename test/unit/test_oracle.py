@@ -88,11 +88,11 @@ def test_says_that_it_is_privileged(driver: DriverCore, oracle) -> None:
 def test_refuses_what_it_cannot_do(driver: DriverCore, oracle) -> None:
     with pytest.raises(BadInstruction, match="'the teapot' could be nothing here"):
         oracle.infer(driver.observe(), 'pick up the teapot', '')
-    with pytest.raises(BadObservation, match='^oracle: not connected to a driver yet$'):
+    with pytest.raises(BadObservation, match=r'^oracle: not connected to a driver yet$'):
         OraclePolicy().infer(driver.observe(), 'pick up the red cube', '')
     joints = dataclasses.replace(driver.spec.action, names=tuple('abcdefg'))
     robot = dataclasses.replace(driver.spec, action=joints)
-    with pytest.raises(ContractMismatch, match='got a b c d e f g$'):
+    with pytest.raises(ContractMismatch, match=r'got a b c d e f g$'):
         OraclePolicy().connect(robot, lambda episode, step: driver.scene())
-    with pytest.raises(InvalidRequest, match="^unknown policy 'pi9'; known policies: oracle$"):
+    with pytest.raises(InvalidRequest, match=r"^unknown policy 'pi9'; known policies: oracle$"):
         make_policy('pi9', {})

@@ -59,6 +59,9 @@ def plan_grasps(world: World, name: str, gripper: Gripper, home_yaw: float) -> l
     """All possible grasps of an object, best first.
 
     Args:
+      world: where the object is.
+      name: the object.
+      gripper: the hand.
       home_yaw: the yaw that the arm is comfortable with [rad].
 
     Raises:
@@ -135,7 +138,7 @@ class _Search:
         yaw: float,
         depth: float,
     ) -> list[Grasp]:
-        strips = gripped.any(axis=1)
+        strips: NDArray[np.bool_] = np.any(gripped, axis=1)
         first = self._along[gripped.argmax(axis=1)]
         last = self._along[len(self._along) - 1 - gripped[:, ::-1].argmax(axis=1)]
         count = strips.sum(axis=1)

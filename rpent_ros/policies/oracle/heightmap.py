@@ -83,8 +83,10 @@ def vertical_top(normals: Vector, offsets: Vector, x: Vector, y: Vector) -> Vect
     """Where vertical lines leave a convex body upwards.
 
     Args:
-      normals, offsets: (F, 3), (F,): the body is where normals @ p + offsets <= 0.
-      x, y: (I,), (J,) [m].
+      normals: (F, 3) outward normals of the faces.
+      offsets: (F,): the body is where normals @ p + offsets <= 0.
+      x: (I,) [m].
+      y: (J,) [m].
 
     Returns:
       (I, J) heights [m]; -inf where a line misses the body.

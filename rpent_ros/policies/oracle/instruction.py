@@ -60,7 +60,7 @@ def understand(instruction: str, scene: Scene, held: str) -> Task:
             f"oracle: expected 'pick up X', 'put X on Y' or 'pick up X and place it in Y', got "
             f'{instruction!r}; objects: {_known(scene)}'
         )
-    phrase = pick['object'] if pick else place['object'] or ''
+    phrase = (pick['object'] if pick else place and place['object']) or ''
     if phrase:
         name = _object(_without_place(phrase), scene, held)
     elif held:

@@ -69,7 +69,8 @@ class Predictor:
         """The next row (D,) towards a target, and take it.
 
         Args:
-          target, orientation: (3,) [m], (3, 3).
+          target: (3,) [m].
+          orientation: (3, 3).
           gripper: value of the gripper's dimension.
           speed: fraction of full speed.
         """

@@ -1,4 +1,4 @@
-"""Pick and place as a script: a generator that yields rows and is sent the world that came of them.
+"""Pick and place as a script: a generator that yields rows and is sent what came of them.
 
 Every phase is a loop that looks at the world again, so pushes, clamps and drops are noticed.  A
 plan makes no assumption about what came before it: it starts from whatever the world is like.

@@ -60,11 +60,11 @@ class OraclePolicy:
     """Picks and places with what the simulator knows: PRIVILEGED.
 
     Args:
-      gripper: measures of the hand.
+      gripper: measures of the hand; None: the Franka hand's.
     """
 
-    def __init__(self, gripper: Gripper = Gripper()) -> None:
-        self._gripper = gripper
+    def __init__(self, gripper: Gripper | None = None) -> None:
+        self._gripper = gripper or Gripper()
         self._action = _UNCONNECTED
         self._scenes: SceneSource | None = None
         self._sessions: dict[str, _Session] = {}
@@ -102,7 +102,7 @@ class OraclePolicy:
         self._sessions.pop(session, None)
 
     def infer(self, observation: Observation, instruction: str, session: str) -> Inference:
-        """The next rows of the session's plan; a new one if the instruction or the world is new."""
+        """The next rows of the session's plan; a new plan if instruction or world is new."""
         if self._scenes is None:
             raise BadObservation('oracle: not connected to a driver yet')
         scene = self._scenes(observation.episode, observation.step)

@@ -74,6 +74,8 @@ class World:
         """Highest point [m] of anything near the straight way from start to end, seen from above.
 
         Args:
+          start: (3,) [m].
+          end: (3,) [m].
           radius: half width of the corridor [m]; the hand must fit.
           skip: object left out, e.g. the one in the hand.
         """
