@@ -11,6 +11,8 @@ millimetres on surfaces that are seen at a flat angle.  It is moved to the centr
 
 from __future__ import annotations
 
+import atexit
+import weakref
 from typing import Any
 
 import mujoco
@@ -53,6 +55,10 @@ class Renderer:
         except mujoco.FatalError as error:
             self._gl.free()
             raise opengl.failure(str(error)) from error
+        # Left to the exit, EGL is shut down first and complains: exit functions run last to first.
+        self._release = weakref.finalize(self, _release, self._gl, self._context)
+        self._release.atexit = False
+        atexit.register(self._release)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
         self._sample = self._depth_sample()
         self._scene = mujoco.MjvScene(model, maxgeom=_MAX_GEOMS)
@@ -130,11 +136,9 @@ class Renderer:
         return 0.5 - float(up), float(right) - 0.5
 
     def close(self) -> None:
-        """Free the context.  Must not be left to the interpreter's end: EGL then complains."""
-        # Buffers are freed in whatever context is current.
-        self._gl.make_current()
-        self._context.free()
-        self._gl.free()
+        """Free the context.  Safe to call twice."""
+        self._release()
+        atexit.unregister(self._release)
 
 
 def camera_index(model: Any, camera: str) -> int:
@@ -158,6 +162,13 @@ def intrinsics(model: Any, index: int, width: int, height: int) -> NDArray[np.fl
             [0.0, 0.0, 1.0],
         ]
     )
+
+
+def _release(gl: Any, context: Any) -> None:
+    # Buffers are freed in whatever OpenGL context is current.
+    gl.make_current()
+    context.free()
+    gl.free()
 
 
 def _slope(values: NDArray[np.floating[Any]], axis: int) -> NDArray[np.floating[Any]]:

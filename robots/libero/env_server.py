@@ -64,6 +64,7 @@ class LiberoRobot:
       image_size: default width and height of both cameras [px].
       max_episode_steps: control steps after which an episode is truncated.
       fixture_seed: places the fixtures (cabinets, stoves), which no initial state does.
+      privileged: allow `scene`, which a real robot does not have.
 
     Raises:
       UnknownTask: no such suite or task.
@@ -78,12 +79,14 @@ class LiberoRobot:
         image_size: int = 256,
         max_episode_steps: int = 1500,
         fixture_seed: int = 0,
+        privileged: bool = False,
     ) -> None:
         self._task = find_task(suite, task)
         self._physics = physics
         self._image_size = image_size
         self._max_episode_steps = max_episode_steps
         self._fixture_seed = fixture_seed
+        self._privileged = privileged
         self._simulation: Simulation | None = None
         self._renderer: Renderer | None = None
         self._reader: SceneReader | None = None
@@ -113,6 +116,7 @@ class LiberoRobot:
             image_size=values['image_size'],
             max_episode_steps=values['max_episode_steps'],
             fixture_seed=values['fixture_seed'],
+            privileged=values['privileged'],
         )
 
     @property
@@ -237,8 +241,10 @@ class LiberoRobot:
         if self._simulation is not None and self._simulation.stepper is not None:
             self._simulation.stepper.hold()
 
-    def scene(self) -> Scene:
-        """Objects, fixtures, regions, goal and contacts.  PRIVILEGED."""
+    def scene(self) -> Scene | None:
+        """Objects, fixtures, regions, goal and contacts; None unless privileged.  PRIVILEGED."""
+        if not self._privileged:
+            return None
         from robots.libero.scene import SceneReader
 
         simulation = self._running()

@@ -36,14 +36,32 @@ class SceneReader:
         self._data = env.sim.data._data
         self._owner = self._owners()
         self._names = [self._model.body(b).name for b in range(self._model.nbody)]
-        self._labels = self._contact_labels()
         hulls = self._hulls()
         # Bodies that can be touched: objects, and every part of a fixture that has a shape.
         self._bodies = [
-            (body, self._label(body), owner, movable, tuple(hulls.get(body, ())))
+            (
+                body,
+                SceneBody(
+                    self._label(body),
+                    parent=owner,
+                    movable=movable,
+                    pose=self._body_pose(body),
+                    hulls=tuple(hulls[body]),
+                ),
+            )
             for body, (owner, movable) in sorted(self._owner.items())
             if hulls.get(body)
         ]
+        self._sites = [
+            (self._model.site(name).id, name, region)
+            for name, region in env.object_sites_dict.items()
+        ]
+        # Names of what can touch, and which of them each geom belongs to.
+        labels = self._contact_labels()
+        self._touching, of_body = np.unique(
+            [labels[body] for body in range(self._model.nbody)], return_inverse=True
+        )
+        self._touches_as = of_body[self._model.geom_bodyid]
 
     def read(self) -> Scene:
         """The scene as it is now; stamp, episode and step are the driver's business."""
@@ -52,12 +70,7 @@ class SceneReader:
             frame_id=BASE_FRAME,
             episode=0,
             step=0,
-            bodies=tuple(
-                SceneBody(
-                    name, parent=owner, movable=movable, pose=self._body_pose(body), hulls=hulls
-                )
-                for body, name, owner, movable, hulls in self._bodies
-            ),
+            bodies=tuple(part.at(self._body_pose(body)) for body, part in self._bodies),
             regions=self._regions(),
             goals=self._goals(),
             contacts=self._contacts(),
@@ -111,21 +124,18 @@ class SceneReader:
         return Pose(self._data.xpos[body].copy(), np.array([x, y, z, w]))
 
     def _regions(self) -> tuple[SceneRegion, ...]:
-        regions = []
-        for name, region in self._env.object_sites_dict.items():
-            site = self._model.site(name).id
-            regions.append(
-                SceneRegion(
-                    name,
-                    parent=region.parent_name or '',
-                    pose=Pose(
-                        self._data.site_xpos[site].copy(),
-                        quaternion_from_matrix(self._data.site_xmat[site].reshape(3, 3)),
-                    ),
-                    half_size=np.abs(np.asarray(region.size, dtype=np.float64)),
-                )
+        return tuple(
+            SceneRegion(
+                name,
+                parent=region.parent_name or '',
+                pose=Pose(
+                    self._data.site_xpos[site].copy(),
+                    quaternion_from_matrix(self._data.site_xmat[site].reshape(3, 3)),
+                ),
+                half_size=np.abs(np.asarray(region.size, dtype=np.float64)),
             )
-        return tuple(regions)
+            for site, name, region in self._sites
+        )
 
     def _goals(self) -> tuple[SceneGoal, ...]:
         return tuple(
@@ -138,15 +148,12 @@ class SceneReader:
         )
 
     def _contacts(self) -> frozenset[tuple[str, str]]:
-        pairs = set()
-        for contact in self._data.contact[: self._data.ncon]:
-            first, second = (
-                self._labels[int(self._model.geom_bodyid[geom])]
-                for geom in (contact.geom1, contact.geom2)
-            )
-            if first != second:
-                pairs.add((min(first, second), max(first, second)))
-        return frozenset(pairs)
+        geoms = self._data.contact.geom[: self._data.ncon]
+        # Names are sorted, so that sorted numbers are sorted names.
+        pairs = np.unique(np.sort(self._touches_as[geoms], axis=1), axis=0)
+        return frozenset(
+            (str(self._touching[a]), str(self._touching[b])) for a, b in pairs if a != b
+        )
 
 
 def _finger_of(body: str) -> str | None:

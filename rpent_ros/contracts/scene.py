@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -37,6 +38,12 @@ class SceneBody:
             for h in self.hulls
         )
         object.__setattr__(self, 'hulls', hulls)
+
+    def at(self, pose: Pose) -> SceneBody:
+        """The same body elsewhere; its shapes are not checked again, which takes the most time."""
+        moved = copy.copy(self)
+        object.__setattr__(moved, 'pose', pose)
+        return moved
 
 
 @dataclasses.dataclass(frozen=True)

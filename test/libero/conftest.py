@@ -11,7 +11,7 @@ from robots.libero.env_server import LiberoRobot
 
 @pytest.fixture(scope='session')
 def robot() -> Iterator[LiberoRobot]:
-    """LIBERO with the exact stepper."""
-    robot = LiberoRobot(physics='exact')
+    """LIBERO with the exact stepper and its scene."""
+    robot = LiberoRobot(physics='exact', privileged=True)
     yield robot
     robot.close()
