@@ -23,6 +23,9 @@ usage: ./rpent demo | run | test | doctor ...   set up if needed, then the comma
        ./rpent setup                            set up only
        ./rpent exec CMD...                      any command inside the environment
        ./rpent env                              the environment as export lines for a shell
+
+Variables: RPENT_PYTHON  interpreter to make the environment from (CPython 3.10 to 3.13)
+           RPENT_VENV    folder of the environment (default: .venv in the checkout)
 """
 EXIT_USAGE = 2
 EXIT_FAILED = 3
