@@ -1,6 +1,6 @@
 """Put a run's state dumps side by side: the picture in the README.
 
-    ./rpent exec python docs/images/filmstrip.py RUN_DIR docs/images/demo.png
+./rpent exec python docs/images/filmstrip.py RUN_DIR docs/images/demo.png
 """
 
 from __future__ import annotations
