@@ -97,7 +97,8 @@ def report_latencies(env: RosEnvClient) -> None:
     ):
         print(f'{name}: {1000 * median(call, 200):.2f} ms')
     cameras = [camera.name for camera in env.describe().cameras][:2]
-    print(f'observe with {len(cameras)} images: {1000 * median(lambda: env.observe(cameras), 20):.1f} ms')
+    seconds = median(lambda: env.observe(cameras), 20)
+    print(f'observe with {len(cameras)} images: {1000 * seconds:.1f} ms')
 
 
 def median(call: Callable[[], object], count: int) -> float:

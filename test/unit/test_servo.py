@@ -1,0 +1,75 @@
+"""The servo: direction, speed, arrival and stalling."""
+
+import numpy as np
+import pytest
+
+from robots.fake.env_server import make_spec
+from rpent_ros.geometry import Pose
+from rpent_ros.primitives.servo import Progress, Tolerances, pose_error, servo_action
+
+SPEC = make_spec(32).action
+
+
+def pose(x=0.0):
+    return Pose(np.array([x, 0.0, 0.0]))
+
+
+def follow(positions, widths=None, *, wait_for_fingers=False):
+    widths = widths or [0.0] * len(positions)
+    progress = Progress(
+        Tolerances(), pose(positions[0]), widths[0], wait_for_fingers=wait_for_fingers
+    )
+    for x, width in zip(positions[1:], widths[1:], strict=True):
+        progress.update(pose(x), width)
+    return progress
+
+
+def test_far_targets_are_approached_at_full_speed_in_their_direction():
+    action = servo_action(SPEC, np.array([0.4, -0.2, 0.0]), np.zeros(3), gripper=1.0)
+    np.testing.assert_allclose(action, [1.0, -0.5, 0, 0, 0, 0, 1.0])
+    slow = servo_action(SPEC, np.array([0.4, -0.2, 0.0]), np.zeros(3), gripper=1.0, speed=0.3)
+    np.testing.assert_allclose(slow[:3], [0.3, -0.15, 0])
+
+
+def test_near_targets_get_what_is_left_and_the_whole_rotation():
+    action = servo_action(SPEC, np.array([0.01, 0, 0]), np.array([0, 0, 0.1]), gripper=-1.0)
+    np.testing.assert_allclose(action, [0.3, 0, 0, 0, 0, 0.2, -1.0])
+    turn = servo_action(SPEC, np.zeros(3), np.array([0, 1.0, 2.0]), gripper=-1.0, speed=0.1)
+    np.testing.assert_allclose(turn[3:6], [0, 0.5, 1.0])
+
+
+def test_pose_error_is_in_the_base_frame():
+    half = np.sqrt(0.5)
+    start = Pose(np.array([1.0, 2.0, 3.0]))
+    target = Pose(np.array([1.0, 2.0, 3.5]), np.array([0, 0, half, half]))
+    translation, rotation = pose_error(start, target)
+    np.testing.assert_allclose(translation, [0, 0, 0.5])
+    np.testing.assert_allclose(rotation, [0, 0, np.pi / 2])
+
+
+def test_settled_means_near_and_at_rest():
+    assert not follow([0.0]).settled(0.0, 0.0)
+    assert follow([0.0, 0.0]).settled(0.0, 0.0)
+    assert not follow([0.0, 0.002]).settled(0.0, 0.0)
+    assert not follow([0.0, 0.0]).settled(0.006, 0.0)
+    assert not follow([0.0, 0.0]).settled(0.0, 0.05)
+
+
+@pytest.mark.parametrize(('steps', 'stalled'), [(7, False), (8, True)])
+def test_a_motion_has_time_to_get_going_before_it_stalls(steps, stalled):
+    assert follow([0.0] * (steps + 1)).stalled() is stalled
+
+
+def test_creeping_is_not_stalling():
+    assert not follow([0.0005 * n for n in range(40)]).stalled()
+
+
+def test_commanded_fingers_are_waited_for():
+    still = [0.0] * 9
+    closing = [0.08 - 0.01 * n for n in range(9)]
+    assert not follow(still, closing, wait_for_fingers=True).settled(0.0, 0.0)
+    assert follow(still, closing, wait_for_fingers=False).settled(0.0, 0.0)
+    rested = closing[:5] + [0.04] * 4
+    assert follow(still, rested, wait_for_fingers=True).settled(0.0, 0.0)
+    nan = [float('nan')] * 9
+    assert follow(still, nan, wait_for_fingers=True).settled(0.0, 0.0)
