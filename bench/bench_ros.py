@@ -39,7 +39,7 @@ def main() -> None:
     prepare_environment()
     robot = load_robot_package(arguments.robot).get_env_spec().make_robot(parameters)
     with driver(arguments.robot, arguments.parameter), client() as env:
-        report_latencies(env)
+        report_latencies(robot, env)
         report_rates(robot, env, arguments)
     robot.close()
 
@@ -88,17 +88,31 @@ def client() -> Iterator[RosEnvClient]:
     rclpy.try_shutdown()
 
 
-def report_latencies(env: RosEnvClient) -> None:
+def report_latencies(robot: Robot, env: RosEnvClient) -> None:
     """Print what an exchange costs when the driver has next to nothing to do."""
     env.reset()
+    robot.reset(suite='', task=-1, seed=0)
     for name, call in (
         ('describe (answered on the executor thread)', env.describe),
         ('observe without images (through the robot thread)', env.observe),
     ):
         print(f'{name}: {1000 * median(call, 200):.2f} ms')
-    cameras = [camera.name for camera in env.describe().cameras][:2]
-    seconds = median(lambda: env.observe(cameras), 20)
-    print(f'observe with {len(cameras)} images: {1000 * seconds:.1f} ms')
+    cameras = robot.spec.cameras[:2]
+
+    def render() -> None:
+        for camera in cameras:
+            robot.render(camera.name, width=camera.width, height=camera.height, depth=False)
+
+    # In turns, as below.
+    times = [
+        (median(render, 1), median(lambda: env.observe([c.name for c in cameras]), 1))
+        for _ in range(20)
+    ]
+    alone, observed = (statistics.median(column) for column in zip(*times, strict=True))
+    print(
+        f'observe with {len(cameras)} images: {1000 * observed:.1f} ms; rendering alone, in '
+        f'process: {1000 * alone:.1f} ms (ratio {alone / observed:.3f})'
+    )
 
 
 def median(call: Callable[[], object], count: int) -> float:
