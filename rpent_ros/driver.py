@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import dataclasses
-import enum
 import math
 import threading
 import time
@@ -17,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpent_ros import frames
 from rpent_ros.contracts.motion import (
     ActionChunk,
     Clamp,
@@ -29,6 +27,8 @@ from rpent_ros.contracts.motion import (
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import DriverSpec, SafetyLimits
+from rpent_ros.driver_state import DriverState, MotionProgress, Status
+from rpent_ros.episode import Episode
 from rpent_ros.errors import (
     BadAction,
     EpisodeOver,
@@ -37,49 +37,12 @@ from rpent_ros.errors import (
     NotReset,
     RobotFailed,
     Stopped,
-    UnknownCamera,
 )
 from rpent_ros.geometry import Pose
 from rpent_ros.ports import ShouldStop
 from rpent_ros.primitives.servo import Progress, Tolerances, pose_error, servo_action
-from rpent_ros.robot import Robot, StepStatus
-from rpent_ros.safety import ActionGuard
+from rpent_ros.robot import Robot
 from rpent_ros.state_log import StateLog
-
-MAX_IMAGE_SIDE = 4096
-
-
-class Status(enum.IntEnum):
-    """Whether the robot moves or may move; the numbers of DriverState.status."""
-
-    UNINITIALISED = 0
-    IDLE = 1
-    MOVING = 2
-    STOPPED = 3
-    FAILED = 4
-
-
-@dataclasses.dataclass(frozen=True)
-class DriverState:
-    """Where the driver and its episode stand; `reason` says why it is stopped or failed."""
-
-    status: Status
-    reason: str = ''
-    episode: int = 0
-    step: int = 0
-    terminated: bool = False
-    truncated: bool = False
-    success: bool = False
-
-
-@dataclasses.dataclass(frozen=True)
-class MotionProgress:
-    """Sent after each control step of a motion; errors [m], [rad] are NaN for chunks."""
-
-    steps: int
-    position_error: float = math.nan
-    orientation_error: float = math.nan
-
 
 OnStep = Callable[[MotionProgress], None]
 
@@ -120,26 +83,27 @@ class DriverCore:
         state_log: StateLog | None = None,
     ) -> None:
         self._robot = robot
-        self._limits = limits
-        self._privileged = privileged
-        self._prefix = frame_prefix
-        self._adopt_spec()
-        self._clock = clock
+        self._episode = Episode(
+            robot,
+            limits=limits,
+            clock=clock,
+            privileged=privileged,
+            frame_prefix=frame_prefix,
+            state_log=state_log,
+        )
         self._speed = speed
         self._tolerances = tolerances or Tolerances()
-        self._state_log = state_log
-        self._tool_position = getattr(robot, 'tool_position', self._observed_position)
         self._stop = threading.Event()
         self._stop_reason = ''
         self._failure = ''
         self._moving = False
-        self._episode = 0
-        self._steps = 0
-        self._flags = StepStatus()
-        self._instruction = ''
-        self._gripper = self.spec.action.gripper_open
 
-    # State, from any thread.
+    # From any thread.
+
+    @property
+    def spec(self) -> DriverSpec:
+        """What the robot offers, under the driver's limits; a reset may change its workspace."""
+        return self._episode.spec
 
     @property
     def state(self) -> DriverState:
@@ -151,16 +115,16 @@ class DriverCore:
         else:
             reason = ''
             status = Status.MOVING if self._moving else Status.IDLE
-            if not self._episode and not self._moving:
+            if not self._episode.number and not self._moving:
                 status = Status.UNINITIALISED
         return DriverState(
             status,
             reason,
-            episode=self._episode,
-            step=self._steps,
-            terminated=self._flags.terminated,
-            truncated=self._flags.truncated,
-            success=self._flags.success,
+            episode=self._episode.number,
+            step=self._episode.steps,
+            terminated=self._episode.flags.terminated,
+            truncated=self._episode.flags.truncated,
+            success=self._episode.flags.success,
         )
 
     def stop(self, reason: str) -> None:
@@ -189,25 +153,13 @@ class DriverCore:
           UnknownTask: the suite or task does not exist.
         """
         self._refuse_if_stopped()
-        if self._state_log is not None:
-            self._state_log.close()
         self._moving = True
         try:
-            info = self._robot.reset(suite=suite, task=task, seed=seed)
+            answer = self._episode.reset(suite=suite, task=task, seed=seed)
         finally:
             self._moving = False
-        # A scene of another kind may bring another workspace.
-        self._adopt_spec()
         self._failure = ''
-        self._episode += 1
-        self._steps = 0
-        self._flags = StepStatus()
-        self._instruction = info.instruction
-        # Robots start an episode with an open hand.
-        self._gripper = self.spec.action.gripper_open
-        facts = {'suite': suite, 'task': task, 'seed': seed, **info.facts}
-        self._begin_log(facts)
-        return self.observe(), facts
+        return answer
 
     def step(self, action: Any, *, observe: bool = False, images: bool = False) -> StepResult:
         """Execute one control step.
@@ -222,7 +174,7 @@ class DriverCore:
           Stopped, NotReset, EpisodeOver: motion is not allowed.
         """
         self._refuse_motion()
-        sent, clamps, status = self._advance(action, 0)
+        sent, clamps, status = self._episode.advance(action, 0)
         observation = None
         if images:
             observation = self.observe([camera.name for camera in self.spec.cameras])
@@ -260,7 +212,7 @@ class DriverCore:
                 ended = self._interruption(should_stop, n)
                 if ended:
                     return self._ended(*ended, steps=n, clamps=clamps)
-                _, cut, status = self._advance(row, n)
+                _, cut, status = self._episode.advance(row, n)
                 clamps.extend(cut)
                 on_step(MotionProgress(n + 1))
                 if status.terminated or status.truncated:
@@ -282,7 +234,7 @@ class DriverCore:
         observation = self._robot.observe()
         target = _resolve(goal, observation.ee_pose)
         if not goal.keep_position:
-            self._guard.check_target(target.position)
+            self._episode.guard.check_target(target.position)
         gripper = self._gripper_value(goal.gripper)
         speed = self._speed if goal.speed is None else goal.speed
         progress = Progress(
@@ -301,7 +253,7 @@ class DriverCore:
                     on_step(MotionProgress(n, left.position, left.orientation))
                     end = self._motion_end(progress, left, n)
                     if end:
-                        settled = end[0] == ErrorCode.OK and not self._flags.terminated
+                        settled = end[0] == ErrorCode.OK and not self._episode.flags.terminated
                         return self._ended(
                             *end, steps=n, clamps=clamps, left=left, settled=settled
                         )
@@ -311,7 +263,7 @@ class DriverCore:
                 action = servo_action(
                     self.spec.action, translation, rotation, gripper=gripper, speed=speed
                 )
-                _, cut, _ = self._advance(action, n, observation.ee_pose.position)
+                _, cut, _ = self._episode.advance(action, n, observation.ee_pose.position)
                 clamps.extend(cut)
                 observation = self._robot.observe()
                 progress.update(observation.ee_pose, observation.gripper_width)
@@ -325,65 +277,18 @@ class DriverCore:
         height: int = 0,
         depth: bool = False,
     ) -> Observation:
-        """The present state, with images of the cameras named; size 0 is the camera's default.
-
-        Raises:
-          UnknownCamera: a name is not in the spec.
-          InvalidRequest: a size is too large.
-          RenderFailed: an image could not be made.
-        """
-        stamp = self._clock()
-        seen = self._robot.observe()
-        images = tuple(
-            self.render(name, width=width, height=height, depth=depth, stamp=stamp)
-            for name in cameras
-        )
-        return dataclasses.replace(
-            seen,
-            stamp=seen.stamp or stamp,
-            frame_id=self._prefix + seen.frame_id,
-            episode=self._episode,
-            step=self._steps,
-            instruction=self._instruction,
-            frames=images,
-            terminated=self._flags.terminated,
-            truncated=self._flags.truncated,
-            success=self._flags.success or seen.success,
-        )
+        """The present state; see `Episode.observe`."""
+        return self._episode.observe(cameras, width=width, height=height, depth=depth)
 
     def render(
-        self, camera: str, *, width: int = 0, height: int = 0, depth: bool = False, stamp: int = 0
+        self, camera: str, *, width: int = 0, height: int = 0, depth: bool = False
     ) -> CameraFrame:
-        """One image of the present state.  Arguments and exceptions as `observe`."""
-        spec = next((c for c in self.spec.cameras if c.name == camera), None)
-        if spec is None:
-            known = ', '.join(c.name for c in self.spec.cameras) or 'none'
-            raise UnknownCamera(f'unknown camera {camera!r}; known cameras: {known}')
-        width, height = width or spec.width, height or spec.height
-        if max(width, height) > MAX_IMAGE_SIDE:
-            raise InvalidRequest(
-                f'camera {camera}: expected an image of at most {MAX_IMAGE_SIDE} px a side, '
-                f'got {width} x {height}'
-            )
-        frame = self._robot.render(camera, width=width, height=height, depth=depth)
-        return dataclasses.replace(
-            frame,
-            frame_id=self._prefix + frame.frame_id,
-            stamp=frame.stamp or stamp or self._clock(),
-        )
+        """One image of the present state; see `Episode.render`."""
+        return self._episode.render(camera, width=width, height=height, depth=depth)
 
     def scene(self) -> Scene | None:
-        """The simulator's own view, counted and stamped; None on a real robot.  PRIVILEGED."""
-        scene = self._robot.scene()
-        if scene is None:
-            return None
-        return dataclasses.replace(
-            scene,
-            stamp=scene.stamp or self._clock(),
-            frame_id=self._prefix + scene.frame_id,
-            episode=self._episode,
-            step=self._steps,
-        )
+        """The simulator's own view; see `Episode.scene`.  PRIVILEGED."""
+        return self._episode.scene()
 
     def hold(self) -> None:
         """Have the robot stand still."""
@@ -391,18 +296,8 @@ class DriverCore:
 
     def close(self) -> None:
         """End the state log and release the robot."""
-        if self._state_log is not None:
-            self._state_log.close()
+        self._episode.close()
         self._robot.close()
-
-    def _adopt_spec(self) -> None:
-        spec = self._robot.spec
-        limits = self._limits(spec.limits) if callable(self._limits) else self._limits
-        spec = dataclasses.replace(
-            spec, limits=limits or spec.limits, privileged=self._privileged
-        )
-        self.spec: DriverSpec = frames.prefix_spec(spec, self._prefix)
-        self._guard = ActionGuard(spec.action, spec.limits)
 
     # Refusals.
 
@@ -414,12 +309,13 @@ class DriverCore:
         self._refuse_if_stopped()
         if self._failure:
             raise RobotFailed(f'{self._failure}; call reset, or restart the driver')
-        if not self._episode:
+        if not self._episode.number:
             raise NotReset('there is no episode yet; call reset first')
-        if self._flags.terminated or self._flags.truncated:
-            how = 'terminated' if self._flags.terminated else 'was truncated'
+        if self._episode.flags.terminated or self._episode.flags.truncated:
+            how = 'terminated' if self._episode.flags.terminated else 'was truncated'
             raise EpisodeOver(
-                f'episode {self._episode} {how} after {self._steps} control steps; call reset'
+                f'episode {self._episode.number} {how} after {self._episode.steps} control steps; '
+                'call reset'
             )
 
     def _rows_of(self, chunk: ActionChunk, first: int) -> NDArray[np.float32]:
@@ -444,34 +340,13 @@ class DriverCore:
 
     # Motion.
 
-    def _advance(
-        self, action: Any, n: int, position: NDArray[np.float64] | None = None
-    ) -> tuple[NDArray[np.float64], tuple[Clamp, ...], StepStatus]:
-        """One control step: limits, robot, counters, log."""
-        if position is None and self._guard.needs_position:
-            position = self._tool_position()
-        sent, clamps = self._guard.apply(action, position, step=n)
-        status = self._robot.step(sent)
-        self._steps += 1
-        self._flags = status
-        if self.spec.action.gripper_index >= 0:
-            self._gripper = float(sent[self.spec.action.gripper_index])
-        if self._state_log is not None:
-            state = self._robot.simulator_state()
-            if state is not None:
-                self._state_log.append(self._clock(), sent, state)
-        return sent, clamps, status
-
-    def _observed_position(self) -> NDArray[np.float64]:
-        return self._robot.observe().ee_pose.position
-
     def _gripper_value(self, gripper: Gripper) -> float:
         """KEEP repeats the last command, so that what is held stays held."""
         if gripper == Gripper.OPEN:
             return self.spec.action.gripper_open
         if gripper == Gripper.CLOSE:
             return self.spec.action.gripper_close
-        return self._gripper
+        return self._episode.gripper
 
     def _interruption(self, should_stop: ShouldStop, n: int) -> tuple[ErrorCode, str] | None:
         """Why a motion must not take its next step; None if it may."""
@@ -484,9 +359,10 @@ class DriverCore:
         return None
 
     def _episode_end(self) -> tuple[ErrorCode, str]:
-        if self._flags.truncated and not self._flags.terminated:
+        if self._episode.flags.truncated and not self._episode.flags.terminated:
             return ErrorCode.EPISODE_OVER, (
-                f'the step limit ended episode {self._episode} after {self._steps} control steps'
+                f'the step limit ended episode {self._episode.number} after '
+                f'{self._episode.steps} control steps'
             )
         return ErrorCode.OK, ''
 
@@ -494,7 +370,7 @@ class DriverCore:
         self, progress: Progress, left: _Left, n: int
     ) -> tuple[ErrorCode, str] | None:
         """How a motion has ended after its n-th step; None if it goes on."""
-        if self._flags.terminated or self._flags.truncated:
+        if self._episode.flags.terminated or self._episode.flags.truncated:
             return self._episode_end()
         if progress.settled(left.position, left.orientation):
             return ErrorCode.OK, ''
@@ -533,26 +409,6 @@ class DriverCore:
             position_error=left.position if left else math.nan,
             orientation_error=left.orientation if left else math.nan,
         )
-
-    # Log.
-
-    def _begin_log(self, facts: Mapping[str, Any]) -> None:
-        state = self._robot.simulator_state() if self._state_log is not None else None
-        if self._state_log is None or state is None:
-            return
-        action = self.spec.action
-        header = {
-            'robot': self.spec.robot,
-            'episode': self._episode,
-            'instruction': self._instruction,
-            'rate': action.rate,
-            'action_names': list(action.names),
-            **facts,
-        }
-        self._state_log.begin(
-            header, stamp=self._clock(), action_size=action.dim, state=state
-        )
-
 
 @dataclasses.dataclass(frozen=True)
 class _Left:

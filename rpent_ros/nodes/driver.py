@@ -26,7 +26,8 @@ from std_srvs.srv import Trigger
 from rpent_msgs.action import ExecuteChunk, MoveTo
 from rpent_msgs.srv import DescribeDriver, Observe, Reset, Step
 from rpent_ros.contracts.motion import MotionResult
-from rpent_ros.driver import DriverCore, MotionProgress
+from rpent_ros.driver import DriverCore
+from rpent_ros.driver_state import MotionProgress
 from rpent_ros.errors import Busy, ErrorCode, RobotFailed, RpentError
 from rpent_ros.nodes import convert
 from rpent_ros.nodes.driver_parameters import DriverParameters

@@ -22,7 +22,8 @@ from rpent_msgs.msg import DriverState as DriverStateMsg
 from rpent_msgs.msg import Scene as SceneMsg
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.specs import CameraSpec
-from rpent_ros.driver import DriverCore, DriverState
+from rpent_ros.driver import DriverCore
+from rpent_ros.driver_state import DriverState
 from rpent_ros.errors import RenderFailed
 from rpent_ros.geometry import Pose
 from rpent_ros.nodes import convert

@@ -9,7 +9,8 @@ import pytest
 from robots.fake.env_server import FakeRobot
 from rpent_ros.contracts.motion import ActionChunk, Gripper, MoveGoal
 from rpent_ros.contracts.specs import SafetyLimits
-from rpent_ros.driver import DriverCore, DriverState, MotionProgress, Status
+from rpent_ros.driver import DriverCore
+from rpent_ros.driver_state import DriverState, MotionProgress, Status
 from rpent_ros.errors import (
     BadAction,
     EpisodeOver,
