@@ -30,7 +30,7 @@ def servo_action(
 ) -> Vector:
     """The action (D,) that moves the tool towards a target.
 
-    Translation and rotation each keep their direction when they are scaled down to full speed.
+    Translation and rotation each keep their direction when they are scaled down to the bounds.
     The whole rotation left is sent in every step: some controllers re-base on the actual
     orientation at every non-zero rotation, so sending less would let it drift.
 
@@ -42,16 +42,21 @@ def servo_action(
       speed: fraction of full speed for the translation.
     """
     action = np.empty(spec.dim)
-    action[:3] = _within(POSITION_GAIN * translation / spec.scale[:3], speed)
-    action[3:6] = _within(rotation / spec.scale[3:6], 1.0)
+    xyz, rpy = slice(0, 3), slice(3, 6)
+    wanted = POSITION_GAIN * translation / spec.scale[xyz]
+    action[xyz] = _within(wanted, speed * spec.low[xyz], speed * spec.high[xyz])
+    action[rpy] = _within(rotation / spec.scale[rpy], spec.low[rpy], spec.high[rpy])
     if spec.gripper_index >= 0:
         action[spec.gripper_index] = gripper
     return action
 
 
-def _within(values: Vector, largest: float) -> Vector:
-    peak = float(np.abs(values).max())
-    return values * (largest / peak) if peak > largest else values
+def _within(values: Vector, low: Vector, high: Vector) -> Vector:
+    """Values scaled down until all lie between their bounds, which are on both sides of zero."""
+    bounds = np.where(values > 0.0, high, -low)
+    ratios = np.divide(bounds, np.abs(values), out=np.full(3, np.inf), where=values != 0.0)
+    smallest = float(ratios.min())
+    return values * smallest if smallest < 1.0 else values
 
 
 @dataclasses.dataclass(frozen=True)

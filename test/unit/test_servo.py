@@ -1,5 +1,7 @@
 """The servo: direction, speed, arrival and stalling."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,17 @@ def test_near_targets_get_what_is_left_and_the_whole_rotation():
     np.testing.assert_allclose(action, [0.3, 0, 0, 0, 0, 0.2, -1.0])
     turn = servo_action(SPEC, np.zeros(3), np.array([0, 1.0, 2.0]), gripper=-1.0, speed=0.1)
     np.testing.assert_allclose(turn[3:6], [0, 0.5, 1.0])
+
+
+def test_bounds_of_the_robot_are_kept():
+    """Actions in metres and radians, slower upwards than downwards."""
+    low = np.array([-0.02, -0.02, -0.02, -0.1, -0.1, -0.1, 0.0])
+    high = np.array([0.02, 0.02, 0.01, 0.1, 0.1, 0.1, 1.0])
+    spec = dataclasses.replace(SPEC, low=low, high=high, scale=np.ones(7))
+    up = servo_action(spec, np.array([0.1, 0.0, 0.1]), np.array([0, 0, 0.4]), gripper=1.0)
+    np.testing.assert_allclose(up, [0.01, 0, 0.01, 0, 0, 0.1, 1.0])
+    down = servo_action(spec, np.array([0.1, 0.0, -0.1]), np.zeros(3), gripper=0.0, speed=0.5)
+    np.testing.assert_allclose(down, [0.01, 0, -0.01, 0, 0, 0, 0.0])
 
 
 def test_pose_error_is_in_the_base_frame():
