@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from robots.fake.env_server import FakeRobot
+from rpent_ros.contracts.motion import Gripper, MoveGoal
 from rpent_ros.driver import DriverCore
 from rpent_ros.errors import BadInstruction, BadObservation, ContractMismatch, InvalidRequest
 from rpent_ros.policies.oracle.policy import OraclePolicy
@@ -28,14 +29,26 @@ def oracle(driver: DriverCore) -> OraclePolicy:
     return policy
 
 
-def drive(driver: DriverCore, policy: OraclePolicy, instruction: str, limit: int = 100):
-    """Run the policy until it is done or the episode is over; returns the last inference."""
+def drive(
+    driver: DriverCore,
+    policy: OraclePolicy,
+    instruction: str,
+    *,
+    limit: int = 200,
+    first: int = 0,
+    until: str = 'never',
+):
+    """Run the policy until it is done, says what is waited for, or the episode is over.
+
+    Returns the last inference; `first` rows of each chunk are executed, 0: all.
+    """
     observation = driver.observe()
     for _ in range(limit):
         inference = policy.infer(observation, instruction, 's')
-        if inference.done:
+        if inference.done or inference.status.startswith(until):
             return inference
-        observation = driver.execute_chunk(inference.chunk).observation
+        rows = min(first, inference.chunk.horizon)
+        observation = driver.execute_chunk(inference.chunk, first=rows).observation
         if driver.state.terminated:
             return inference
     raise AssertionError(f'not done after {limit} chunks: {inference.status}')
@@ -69,6 +82,60 @@ def test_goes_on_after_somebody_else_moved_the_robot(driver: DriverCore, oracle)
         driver.step(np.array([-1.0, 0.5, 1.0, 0.0, 0.0, 0.0, -1.0]))
     drive(driver, oracle, instruction)
     assert driver.state.success
+
+
+@pytest.mark.parametrize('first', [1, 2, 4])
+def test_a_driver_may_execute_a_part_of_each_chunk(driver: DriverCore, oracle, first: int) -> None:
+    drive(driver, oracle, driver.observe().instruction, first=first)
+    assert driver.state.success
+    assert driver.state.step < 100
+
+
+def test_asked_twice_it_answers_the_same(driver: DriverCore, oracle) -> None:
+    """A caller whose request timed out, or whose chunk was refused, asks again."""
+    instruction = driver.observe().instruction
+    for _ in range(20):
+        chunk = oracle.infer(driver.observe(), instruction, 's').chunk
+        for _ in range(3):
+            again = oracle.infer(driver.observe(), instruction, 's').chunk
+            assert (again.data == chunk.data).all()
+        driver.execute_chunk(chunk)
+    assert driver.observe().step > 20
+
+
+def test_picks_up_again_what_was_dropped(driver: DriverCore, oracle) -> None:
+    instruction = driver.observe().instruction
+    inference = drive(driver, oracle, instruction, until='carrying')
+    assert inference.status == 'carrying cube_1 to bin_region'
+    here = driver.observe().ee_pose
+    driver.move_to(MoveGoal(here, keep_orientation=True, gripper=Gripper.OPEN))
+    assert driver.scene().touching('cube_1').isdisjoint({'finger_left', 'finger_right'})
+    drive(driver, oracle, instruction)
+    assert driver.state.success
+
+
+def test_lifts_what_is_in_the_hand_already(driver: DriverCore, oracle) -> None:
+    scene = driver.scene()
+    cube = scene.goals[0].arguments[0]
+    before = scene.body(cube).pose.position[2]
+    colour = driver.observe().instruction.split(' cube')[0].split()[-1]
+    drive(driver, oracle, f'pick up the {colour} cube', until='lifting')
+    oracle.reset('s')
+    assert drive(driver, oracle, f'pick up the {colour} cube').done
+    lifted = driver.scene().body(cube).pose.position[2]
+    assert lifted - before == pytest.approx(0.09, abs=0.02)
+    # Asked once more, it does not go up for ever.
+    oracle.reset('s')
+    assert drive(driver, oracle, f'pick up the {colour} cube').done
+    assert driver.scene().body(cube).pose.position[2] - lifted < 0.02
+
+
+def test_leaves_alone_what_lies_where_it_belongs(driver: DriverCore, oracle) -> None:
+    instruction = driver.observe().instruction
+    drive(driver, oracle, instruction)
+    oracle.reset('s')
+    inference = oracle.infer(driver.observe(), instruction, 's')
+    assert (inference.done, inference.status) == (True, 'done')
 
 
 def test_sessions_do_not_know_of_each_other(driver: DriverCore, oracle) -> None:

@@ -6,6 +6,7 @@ heightmap    the scene from above
 grasp        where to grasp an object
 instruction  which object and which place an instruction means
 motion       rows of actions towards a pose, a few steps ahead of feedback
+moves        pieces of a script: straight motions, waiting for the fingers
 plan         pick and place as a script that yields rows
 policy       the policy itself
 """

@@ -6,9 +6,7 @@ plan makes no assumption about what came before it: it starts from whatever the 
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Generator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +14,15 @@ from numpy.typing import NDArray
 from rpent_ros.contracts.scene import SceneRegion
 from rpent_ros.contracts.specs import ActionSpec
 from rpent_ros.errors import InvalidRequest, NoPlan
-from rpent_ros.geometry import rotation_error, yaw_of_tool
+from rpent_ros.geometry import yaw_of_tool
 from rpent_ros.policies.oracle.grasp import Grasp, plan_grasps
 from rpent_ros.policies.oracle.gripper import Gripper
 from rpent_ros.policies.oracle.instruction import Task
-from rpent_ros.policies.oracle.motion import Predictor
+from rpent_ros.policies.oracle.moves import Moves, Steps, pointing_down
 from rpent_ros.policies.oracle.world import World
 
 Vector = NDArray[np.float64]
 
-# Rows planned ahead of feedback, far away and close to the target.
-MAX_ROWS = 5
-# A tool at full speed covers about this much in one step [m].
-STRIDE = 0.013
-# Half width of the corridor that the hand needs [m].
-CORRIDOR = 0.11
 # Kept between the finger tips, or what they hold, and the scene while travelling [m].
 TRAVEL_MARGIN = 0.02
 CARRY_MARGIN = 0.03
@@ -44,24 +36,9 @@ OPEN_STEPS = 14
 # The palm stays this far above the rim of a container [m].
 RIM_MARGIN = 0.02
 RETREAT = 0.10
-# A motion is stuck when it moves less than this in a step, for this many steps [m].
-STUCK_DISTANCE = 0.0004
-STUCK_STEPS = 6
-STUCK_AFTER = 8
 
 
-@dataclasses.dataclass(frozen=True)
-class Rows:
-    """The next rows (T, D) and what they are for."""
-
-    data: NDArray[np.float64]
-    status: str
-
-
-Steps = Generator[Rows, World, bool]
-
-
-class Plan:
+class Plan(Moves):
     """One instruction, carried out.
 
     Args:
@@ -72,30 +49,29 @@ class Plan:
     """
 
     def __init__(self, task: Task, spec: ActionSpec, gripper: Gripper, world: World) -> None:
+        super().__init__(spec, world)
         self._task = task
-        self._spec = spec
         self._gripper = gripper
-        self._world = world
         # The yaw that the arm came with: grasps are turned as little as possible from there.
         self._home_yaw = yaw_of_tool(world.rotation)
-        self._orientation = pointing_down(self._home_yaw)
-        self._command = spec.gripper_open
-        # Where to stay while only the fingers move.
-        self._anchor = world.position
 
     def run(self) -> Steps:
         """Yield rows until the instruction is carried out; send the world after each yield."""
         name = self._task.object
-        if self._world.held() == name:
-            self._command = self._spec.gripper_close
-            self._orientation = self._world.rotation
-        else:
+        if self._is_placed(name):
+            return True
+        taken = self._is_held(name) and (yield from self._take_over(name))
+        if not taken:
             yield from self._pick(name)
         if self._task.target:
             yield from self._place(name)
             if self._missed():
                 raise NoPlan(f'{name} was placed, but does not lie as the task wants it')
         return True
+
+    def _is_placed(self, name: str) -> bool:
+        """True if the task's own clause holds and the object has been let go."""
+        return self._task.goal is not None and not self._missed() and not self._is_touched(name)
 
     def _missed(self) -> bool:
         goal = self._task.goal
@@ -104,14 +80,21 @@ class Plan:
             for clause in self._world.scene.goals
         )
 
-    def hold(self) -> Rows:
-        """One row that changes nothing."""
-        row = np.zeros(self._spec.dim)
-        if self._spec.gripper_index >= 0:
-            row[self._spec.gripper_index] = self._command
-        return Rows(row[None], 'done')
-
     # Picking.
+
+    def _take_over(self, name: str) -> Steps:
+        """Go on with what is in the hand already; False if it is lost on the way."""
+        self._orientation = self._world.rotation
+        yield from self._close(name)
+        if not self._task.target:
+            here = self._world.position
+            below = self._world.clearance(here, here, radius=0.0, skip=name)
+            height = below + self._hang(name) + LIFT
+            if here[2] < height - 0.02:
+                yield from self._slide_out(name)
+                up = np.array([*self._world.position[:2], height])
+                yield from self._move(up, f'lifting {name}', tolerance=0.015, steps=40)
+        return self._is_held(name)
 
     def _pick(self, name: str) -> Steps:
         for attempt in range(TRIES):
@@ -234,7 +217,7 @@ class Plan:
                 break
             aim = self._world.position + [0.0, 0.0, down]
             aim[:2] = place[:2] - self._offset(name, inside)
-            self._world = yield self._rows(aim, 1 if down > -0.03 else 2, 0.5, status)
+            yield from self._act(aim, 1 if down > -0.03 else 2, 0.5, status)
         self._anchor = self._world.position
         yield from self._stay(2, status)
         return True
@@ -311,68 +294,3 @@ class Plan:
     def _is_touched(self, name: str) -> bool:
         touching = self._world.scene.touching(name)
         return bool(name) and bool({'finger_left', 'finger_right'} & touching)
-
-    # Moving.
-
-    def _clearance(self, end: Vector, skip: str = '') -> float:
-        return self._world.clearance(self._world.position, end, radius=CORRIDOR, skip=skip)
-
-    def _rise(self, height: float) -> Steps:
-        if self._world.position[2] < height - 0.01:
-            up = np.array([*self._world.position[:2], height])
-            yield from self._move(up, 'rising', tolerance=0.012, angle=0.3, steps=60)
-        return True
-
-    def _move(
-        self,
-        target: Vector,
-        status: str,
-        *,
-        tolerance: float,
-        angle: float = 0.08,
-        steps: int = 120,
-        speed: float = 1.0,
-    ) -> Steps:
-        """Straight to a point; True on arrival, False if stuck or out of steps."""
-        target = np.asarray(target, float)
-        taken = still = 0
-        while taken < steps:
-            left = float(np.linalg.norm(target - self._world.position))
-            turn = float(np.linalg.norm(rotation_error(self._orientation, self._world.rotation)))
-            if left < tolerance and turn < angle:
-                self._anchor = target
-                return True
-            count = int(np.clip((left - tolerance) / STRIDE, 1, MAX_ROWS))
-            before = self._world.position
-            self._world = yield self._rows(target, count, speed, status)
-            taken += count
-            moved = float(np.linalg.norm(self._world.position - before)) / count
-            still = still + count if moved < STUCK_DISTANCE and taken > STUCK_AFTER else 0
-            if still >= STUCK_STEPS:
-                break
-        self._anchor = self._world.position
-        return False
-
-    def _stay(self, count: int, status: str) -> Steps:
-        """Stay while the fingers move: a tool that is merely let go of coasts for 13 mm."""
-        self._world = yield self._rows(self._anchor, count, 1.0, status)
-        return True
-
-    def _rows(self, target: Vector, count: int, speed: float, status: str) -> Rows:
-        ahead = Predictor(
-            self._spec,
-            self._world.position,
-            self._world.rotation,
-            self._world.observation.ee_twist,
-        )
-        rows = [
-            ahead.row(target, self._orientation, gripper=self._command, speed=speed)
-            for _ in range(count)
-        ]
-        return Rows(np.array(rows), status)
-
-
-def pointing_down(yaw: float) -> Vector:
-    """Orientation (3, 3) of a tool that points straight down and opens along `yaw` [rad]."""
-    c, s = math.cos(yaw), math.sin(yaw)
-    return np.array([[c, s, 0.0], [s, -c, 0.0], [0.0, 0.0, -1.0]])

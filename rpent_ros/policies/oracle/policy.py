@@ -16,7 +16,8 @@ from rpent_ros.errors import BadObservation, ContractMismatch, NoPlan
 from rpent_ros.policies.base import SceneSource
 from rpent_ros.policies.oracle.gripper import Gripper
 from rpent_ros.policies.oracle.instruction import understand
-from rpent_ros.policies.oracle.plan import MAX_ROWS, Plan, Rows, Steps
+from rpent_ros.policies.oracle.moves import MAX_ROWS, Rows, Steps
+from rpent_ros.policies.oracle.plan import Plan
 from rpent_ros.policies.oracle.world import World
 
 LOG = logging.getLogger('rpent_ros.oracle')
@@ -43,17 +44,24 @@ class _Session:
 
     Attributes:
       steps: the running plan.
-      expected: (episode, step) of the next observation if nobody else moved the robot; None
-        before the plan's first rows.
+      answered: (episode, step) of the observation answered last; None before the first.
+      rows: how many rows the answer had.
       plans: plans begun.
     """
 
     instruction: str
     plan: Plan
     steps: Steps
-    expected: tuple[int, int] | None = None
+    answered: tuple[int, int] | None = None
+    rows: int = 0
     plans: int = 1
     done: bool = False
+
+    def continues(self, episode: int, step: int) -> bool:
+        """True if only this session's own rows, or some of them, were executed since."""
+        if self.answered is None:
+            return True
+        return self.answered[0] == episode and 0 <= step - self.answered[1] <= self.rows
 
 
 class OraclePolicy:
@@ -111,12 +119,12 @@ class OraclePolicy:
         running = self._sessions.get(session)
         if running is None or running.instruction != instruction:
             running = self._begin(instruction, world)
-        elif running.expected is not None and now != running.expected:
-            # Somebody else moved the robot, or only a part of the chunk was executed.
-            running = self._begin(instruction, world, plans=running.plans)
+        elif not running.continues(*now):
+            # Somebody else moved the robot, or another episode began.
+            running = self._begin(instruction, world)
         self._sessions[session] = running
         rows = self._advance(running, world)
-        running.expected = (now[0], now[1] + len(rows.data))
+        running.answered, running.rows = now, len(rows.data)
         return Inference(
             ActionChunk(rows.data.astype(np.float32)),
             done=running.done,
@@ -135,7 +143,7 @@ class OraclePolicy:
             return running.plan.hold()
         while True:
             try:
-                if running.expected is None:
+                if running.answered is None:
                     return next(running.steps)
                 return running.steps.send(world)
             except StopIteration:
@@ -147,4 +155,4 @@ class OraclePolicy:
                 LOG.info('starting over: %s', error)
                 fresh = self._begin(running.instruction, world, running.plans + 1)
                 running.plan, running.steps = fresh.plan, fresh.steps
-                running.plans, running.expected = fresh.plans, None
+                running.plans, running.answered = fresh.plans, None
