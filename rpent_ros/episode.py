@@ -1,4 +1,4 @@
-"""One robot, episode by episode: limits on what goes in; counts, stamps and a log of what comes out.
+"""One robot, episode by episode: limits on what goes in; counts, stamps and logs what comes out.
 
 Belongs to the robot's thread.  Whether the robot may move at all is the driver's business.
 """
