@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,18 +16,20 @@ from typing import Any
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
+from rclpy.serialization import serialize_message
 
 from rpent_msgs.msg import Scene as SceneMsg
 from rpent_msgs.srv import DescribeDriver, DescribePolicy, Infer, ResetPolicy
 from rpent_ros.contracts.compatibility import check_compatible
 from rpent_ros.contracts.motion import Inference
-from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import DriverSpec, PolicySpec
 from rpent_ros.errors import (
+    BadAction,
     Busy,
+    DeadlineExceeded,
     ErrorCode,
     InferenceFailed,
-    NoPrivilegedScene,
+    PeerDied,
     RpentError,
     Unavailable,
 )
@@ -38,6 +39,7 @@ from rpent_ros.nodes.driver_topics import LATCHED_QOS
 from rpent_ros.nodes.main_thread import MainThread
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
+from rpent_ros.nodes.scene_waiter import SceneWaiter
 from rpent_ros.policies.base import Policy
 from rpent_ros.robot import load_robot_package
 
@@ -72,9 +74,12 @@ class VlaNode(Node):
         self._policy = policy or make_policy(p)
         self._main = MainThread()
         self._driver: DriverSpec | None = None
+        # What `_driver` was made from: equal bytes mean that nothing has changed.
+        self._described = b''
+        self._greeted = False
         self._mismatch: RpentError | None = None
         self._inferring = False
-        self._scenes = _Scenes(p.scene_timeout, p.driver)
+        self._scenes = SceneWaiter(p.scene_timeout, p.driver)
         # Coroutines that await the policy's thread: any number may be under way at once.
         self._group = ReentrantCallbackGroup()
         if self._policy.spec.privileged:
@@ -94,16 +99,14 @@ class VlaNode(Node):
         """Own the policy on this thread until the process is to end."""
         shutdown.on_request(self._main.wake)
         self.load()
-        self._main.run(should_stop=shutdown.requested)
+        self._main.run(should_stop=shutdown.requested, idle=self._greet)
 
     def load(self) -> None:
         """Load the policy; on the thread that then calls `run`."""
         started = time.monotonic()
         self._policy.load()
         spec = self._policy.spec
-        self.get_logger().info(
-            f'policy {spec.name} loaded in {time.monotonic() - started:.1f} s'
-        )
+        self.get_logger().info(f'policy {spec.name} loaded in {time.monotonic() - started:.1f} s')
         if spec.privileged:
             self.get_logger().warning(
                 f'policy {spec.name} is PRIVILEGED: it reads the state of the simulator, which no '
@@ -135,49 +138,68 @@ class VlaNode(Node):
     async def _on_reset(
         self, request: ResetPolicy.Request, response: ResetPolicy.Response
     ) -> None:
-        await self._main.awaited(lambda: self._policy.reset(request.session), self.executor)
+        await self._main.awaited(lambda: self._reset(request.session), self.executor)
 
     async def _on_describe(
         self, request: DescribePolicy.Request, response: DescribePolicy.Response
     ) -> None:
-        if self._driver is None:
+        if not self._described:
             await self._main.awaited(self._connect, self.executor)
         response.spec = convert.policy_spec_to_msg(self._policy.spec)
 
     # On the policy's thread.
 
+    def _greet(self) -> None:
+        """Compare once when the driver appears, so that the log tells before anybody asks."""
+        if not self._greeted and self._describe_driver.is_ready():
+            self._greeted = True
+            self._connect()
+
     def _connect(self) -> None:
-        """Learn which robot is driven and compare; if nobody answers, it is left for later."""
+        """Learn which robot is driven now and compare; if nobody answers, nothing changes."""
         try:
             answer = self._describe_driver.call(
                 DescribeDriver.Request(), timeout_s=_DESCRIBE_TIMEOUT_S
             )
-        except Unavailable:
-            self.get_logger().warning(
-                f'{self._describe_driver.name}: no driver yet; the policy is not compared with it'
-            )
+        except (Unavailable, DeadlineExceeded, PeerDied) as error:
+            self.get_logger().warning(f'the policy is not compared with its robot: {error}')
             return
-        self._driver = convert.driver_spec_from_msg(answer.spec)
-        self._policy.connect(self._driver, self._scenes.at)
+        described = serialize_message(answer.spec)
+        if described == self._described:
+            return
+        self._described = described
+        self._mismatch = None
         try:
+            self._driver = convert.driver_spec_from_msg(answer.spec)
+            self._policy.connect(self._driver, self._scenes.at)
             check_compatible(self._driver, self._policy.spec)
         except RpentError as error:
             self._mismatch = error
             self.get_logger().error(str(error))
 
-    def _infer(self, request: Infer.Request) -> Inference:
-        if self._driver is None:
+    def _reset(self, session: str) -> None:
+        # Something new begins; the driver may have been replaced since the last time.
+        if self._describe_driver.is_ready():
             self._connect()
+        self._policy.reset(session)
+
+    def _infer(self, request: Infer.Request) -> Inference:
+        refused = self._mismatch is not None and self._describe_driver.is_ready()
+        if refused or not self._described:
+            self._connect()
+        if self._mismatch is not None:
+            raise self._mismatch
         if self._driver is None:
             raise Unavailable(
                 f'{self._describe_driver.name}: no driver to compare the policy with; start one'
             )
-        if self._mismatch is not None:
-            raise self._mismatch
         started = time.monotonic()
-        inference = self._policy.infer(
-            convert.observation_from_msg(request.observation), request.instruction, request.session
-        )
+        observation = convert.observation_from_msg(request.observation)
+        try:
+            inference = self._policy.infer(observation, request.instruction, request.session)
+        except BadAction as error:
+            # A chunk that could not be made is the policy's failure, not the caller's.
+            raise InferenceFailed(f'policy {self._policy.spec.name}: {error}') from error
         check_chunk(inference, self._policy.spec)
         return dataclasses.replace(
             inference,
@@ -190,6 +212,8 @@ class VlaNode(Node):
     def _serve(
         self, kind: Any, name: str, callback: Callable[[Any, Any], Awaitable[None]]
     ) -> None:
+        failure = ErrorCode.INFERENCE_FAILED if name == 'infer' else ErrorCode.UNKNOWN
+
         async def answer(request: Any, response: Any) -> Any:
             try:
                 await callback(request, response)
@@ -197,47 +221,13 @@ class VlaNode(Node):
                 response.error_code, response.error_msg = int(error.code), str(error)
             except Exception as error:  # The edge: a failure becomes a code and a sentence.
                 self.get_logger().error(traceback.format_exc())
-                response.error_code = int(ErrorCode.INFERENCE_FAILED)
+                response.error_code = int(failure)
                 response.error_msg = (
                     f"{name}: {type(error).__name__}: {error}; see the vla node's log"
                 )
             return response
 
         self.create_service(kind, f'vla/{name}', answer, callback_group=self._group)
-
-
-class _Scenes:
-    """The newest scene, for a policy that waits for a certain one."""
-
-    def __init__(self, timeout_s: float, driver: str) -> None:
-        self._timeout_s = timeout_s
-        self._driver = driver
-        self._changed = threading.Condition()
-        self._newest: SceneMsg | None = None
-
-    def put(self, message: SceneMsg) -> None:
-        """Take in a scene; on the executor's thread."""
-        with self._changed:
-            self._newest = message
-            self._changed.notify_all()
-
-    def at(self, episode: int, step: int) -> Scene:
-        """The scene of that episode and step; on the policy's thread."""
-
-        def there() -> bool:
-            scene = self._newest
-            return scene is not None and (scene.episode, scene.step) == (episode, step)
-
-        with self._changed:
-            if self._changed.wait_for(there, self._timeout_s):
-                return convert.scene_from_msg(self._newest)
-            have = self._newest
-        newest = f'episode {have.episode} step {have.step}' if have else 'none'
-        raise NoPrivilegedScene(
-            f'expected the privileged scene of episode {episode} step {step} within '
-            f'{self._timeout_s:g} s, got {newest}; start the driver {self._driver!r} with '
-            'privileged:=true'
-        )
 
 
 def check_chunk(inference: Inference, spec: PolicySpec) -> None:

@@ -11,8 +11,9 @@ from rpent_ros.contracts.specs import PolicySpec
 from rpent_ros.nodes import convert
 from rpent_ros.nodes.client import DEFAULT_WAIT_S, ServiceCaller
 
+# The vla node itself may wait 60 s for its driver, and says so if that never comes.
 DESCRIBE_TIMEOUT_S = 70.0
-INFER_TIMEOUT_S = 60.0
+INFER_TIMEOUT_S = 70.0
 RESET_TIMEOUT_S = 10.0
 
 

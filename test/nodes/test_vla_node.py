@@ -32,6 +32,7 @@ from rpent_msgs.msg import Scene as SceneMsg  # noqa: E402
 from rpent_msgs.srv import DescribeDriver  # noqa: E402
 from rpent_ros.nodes import convert  # noqa: E402
 from rpent_ros.nodes.driver_topics import LATCHED_QOS  # noqa: E402
+from rpent_ros.nodes.process import Shutdown  # noqa: E402
 from rpent_ros.nodes.vla import VlaNode  # noqa: E402
 from rpent_ros.nodes.vla_client import RosVlaClient  # noqa: E402
 
@@ -45,10 +46,12 @@ class StandIn(Node):
         super().__init__('driver', **kwargs)
         self.core = core
         self.spec = core.spec
+        self.described = 0
         self.create_service(DescribeDriver, 'driver/describe', self._describe)
         self._scenes = self.create_publisher(SceneMsg, 'privileged/scene', LATCHED_QOS)
 
     def _describe(self, request, response):
+        self.described += 1
         response.spec = convert.driver_spec_to_msg(self.spec)
         return response
 
@@ -85,18 +88,15 @@ class Graph:
             executor.add_node(node)
             self._executors.append(executor)
             threading.Thread(target=executor.spin, daemon=True).start()
-        self._stop = threading.Event()
-        self.worker = threading.Thread(target=self._work, daemon=True)
+        self._shutdown = Shutdown()
+        self.worker = threading.Thread(
+            target=self.vla.main_loop, args=[self._shutdown], daemon=True
+        )
         self.worker.start()
-
-    def _work(self) -> None:
-        self.vla.load()
-        self.vla.main.run(should_stop=self._stop.is_set)
 
     def close(self) -> None:
         """End all threads, then the nodes."""
-        self._stop.set()
-        self.vla.main.wake()
+        self._shutdown.request()
         self.worker.join(5.0)
         for executor in self._executors:
             executor.shutdown(timeout_sec=2.0)
@@ -161,6 +161,47 @@ def test_a_mismatch_refuses_every_inference(graph) -> None:
             g.client.infer(g.driver.core.observe(), 'pick up the red cube')
 
 
+def test_a_driver_that_was_replaced_is_compared_again(graph) -> None:
+    g = graph(spec_change=lambda spec: dataclasses.replace(spec, privileged=False))
+    g.driver.publish_scene()
+    observation = g.driver.core.observe()
+    with pytest.raises(ContractMismatch):
+        g.client.infer(observation, 'pick up the red cube')
+    g.driver.spec = g.driver.core.spec
+    assert g.client.infer(observation, 'pick up the red cube').privileged
+    # A driver that fits no longer is noticed where something new begins.
+    slow = dataclasses.replace(g.driver.spec.action, rate=5.0, names=tuple('abcdefg'))
+    g.driver.spec = dataclasses.replace(g.driver.spec, action=slow)
+    g.client.reset('a')
+    with pytest.raises(ContractMismatch) as caught:
+        g.client.infer(observation, 'pick up the red cube', session='a')
+    assert str(caught.value) == (
+        'oracle: expected a robot with actions x y z roll pitch yaw gripper, got a b c d e f g'
+    )
+
+
+def test_compares_before_anybody_asks(graph) -> None:
+    g = graph()
+    deadline = time.monotonic() + 10.0
+    while not g.driver.described:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_an_old_observation_is_refused(graph) -> None:
+    g = graph()
+    core = g.driver.core
+    old = core.observe()
+    core.step(np.zeros(7))
+    g.driver.publish_scene()
+    with pytest.raises(NoPrivilegedScene) as caught:
+        g.client.infer(old, 'pick up the red cube')
+    assert str(caught.value) == (
+        'expected the privileged scene of episode 1 step 0 within 0.3 s, got episode 1 step 1; '
+        'infer from an observation of the present state'
+    )
+
+
 def test_errors_of_the_policy_keep_their_code(graph) -> None:
     g = graph()
     g.driver.publish_scene()
@@ -174,6 +215,14 @@ def test_errors_of_the_policy_keep_their_code(graph) -> None:
         (lambda: ActionChunk(np.zeros((2, 6))), 'expected up to 5 rows of 7 values, got 2 of 6'),
         (lambda: ActionChunk(np.zeros((9, 7))), 'expected up to 5 rows of 7 values, got 9 of 7'),
         (lambda: ActionChunk(np.full((1, 7), 3.0)), 'expected x from -1 to 1, got 3 in row 0'),
+        (
+            lambda: ActionChunk(np.full((1, 2), np.nan)),
+            'policy oracle: action chunk: expected finite numbers, got [[nan, nan]]',
+        ),
+        (
+            lambda: ActionChunk(np.zeros(7)),
+            'policy oracle: action chunk: expected shape (any, any), got (7,)',
+        ),
         (lambda: 1 / 0, "infer: ZeroDivisionError: division by zero; see the vla node's log"),
     ],
 )
