@@ -86,6 +86,26 @@ def test_the_object_in_hand_is_meant() -> None:
 
 
 @pytest.mark.parametrize(
+    'sentence',
+    [
+        'put both the milk and the butter in the basket',
+        'put the milk in the basket and close it',
+        'put the milk in the basket and put the butter in the basket',
+        'pick up the milk and put it in the basket and then put the butter in the basket',
+        'turn on the stove and put the milk on it',
+    ],
+)
+def test_half_of_what_was_asked_is_not_done(sentence: str) -> None:
+    here = scene(OBJECTS, ('in', 'milk_1', 'basket_1_contain_region'))
+    with pytest.raises(BadInstruction) as caught:
+        understand(sentence, here, '')
+    assert str(caught.value) == (
+        f'oracle: expected one object to pick and place, got {sentence!r}; ask for one after the '
+        'other'
+    )
+
+
+@pytest.mark.parametrize(
     ('sentence', 'message'),
     [
         ('sing a song',

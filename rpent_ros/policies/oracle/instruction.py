@@ -15,6 +15,8 @@ _PLACE = re.compile(
     r'(?P<how>on top of|on to|onto|on|into|inside|in|to) (?P<target>.+)$'
 )
 _THEN = re.compile(r',? (?:and|then|and then) (?=(?:place|put|set|drop) )')
+# More than one object, or something to do besides.
+_MORE = re.compile(r'\bboth\b|\band (?:then )?(?:open|close|turn|push|pull|pick)\b')
 # Words that begin a description of where the object is.
 _WHERE = re.compile(
     r' (?:between|next to|near|from|on|in|at|of|under|behind|beside|inside|left|right|closest)\b'
@@ -48,13 +50,20 @@ def understand(instruction: str, scene: Scene, held: str) -> Task:
       held: name of the object in the hand; '' for none.
 
     Raises:
-      BadInstruction: it names nothing in the scene, or more than one thing.
+      BadInstruction: it names nothing in the scene, or more than one thing, or asks for more than
+        one thing to be done.
     """
     sentence = re.sub(r'[^a-z0-9 ]', ' ', instruction.lower())
     sentence = ' '.join(sentence.split())
     clauses = _THEN.split(sentence)
     pick = _PICK.match(clauses[0])
     place = _PLACE.match(clauses[-1])
+    if len(clauses) > (2 if pick else 1) or _MORE.search(sentence):
+        # Half of it would be done and called done.
+        raise BadInstruction(
+            f'oracle: expected one object to pick and place, got {instruction!r}; ask for one '
+            'after the other'
+        )
     if not pick and not place:
         raise BadInstruction(
             f"oracle: expected 'pick up X', 'put X on Y' or 'pick up X and place it in Y', got "
