@@ -19,7 +19,7 @@ import yaml
 
 from rpent_ros.cerebrums.registry import known_cerebrums
 from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
-from rpent_ros.policies.registry import PRIVILEGED_POLICIES
+from rpent_ros.policies.registry import PRIVILEGED_POLICIES, known_policies
 from rpent_ros.robot import EnvSpec, load_robot_package
 
 NODES = ('driver', 'vla', 'recorder', 'agent')
@@ -163,7 +163,7 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
     """The processes of a graph, in the order in which they may be started.
 
     Raises:
-      InvalidRequest: unknown robot.
+      InvalidRequest: unknown robot or policy.
       UnknownTask: the robot can tell that the suite or the task does not exist.
     """
     spec: EnvSpec = load_robot_package(config.robot).get_env_spec()
@@ -175,6 +175,9 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
     suite = config.suite or str(from_files['driver'].get('suite', ''))
     check_task(spec, suite, config.task)
     policy = config.vla or spec.default_policy
+    policies = (*known_policies(), *spec.policies, 'none')
+    if policy not in policies:
+        raise InvalidRequest(f'unknown vla {policy!r}; known policies: {", ".join(policies)}')
     with_vla = policy != 'none'
     absolute = _absolute(config.output_dir)
     chosen: dict[str, dict[str, Any]] = {

@@ -114,6 +114,7 @@ class EnvSpec:
       make_robot: builds the driver-side facade from the driver's parameters; called by the driver
         process only, so the package itself must import neither simulator nor hardware.
       make_policy: builds a policy by name for the vla process; None: the robot brings none.
+      policies: names that it knows besides those of rpent_ros.
       default_policy: name of the policy that needs no weights.
       parameters: path of params.yaml, the parameters of this robot's nodes.
       env_client: returns the class of the agent-side client, with robot-specific calls; None: the
@@ -128,6 +129,7 @@ class EnvSpec:
     make_robot: Callable[[Mapping[str, Any]], Robot]
     default_policy: str = 'oracle'
     make_policy: Callable[[str, Mapping[str, Any]], Any] | None = None
+    policies: tuple[str, ...] = ()
     parameters: pathlib.Path | None = None
     env_client: Callable[[], type] | None = None
     suites: Callable[[], Mapping[str, int]] | None = None

@@ -95,6 +95,7 @@ def test_command_line_and_parameter_file(tmp_path: pathlib.Path) -> None:
         ({'task': 3}, 'suite fake_pick: expected a task from 0 to 2, got 3'),
         ({'task': -1}, 'task: expected 0 or above, got -1'),
         ({'seed': -1}, 'seed: expected 0 to 4294967295, got -1'),
+        ({'vla': 'pi9'}, "unknown vla 'pi9'; known policies: oracle, none"),
         ({'cerebrum': 'gtp'}, "unknown cerebrum 'gtp'; known cerebrums: "),
         ({'recipe': '/nowhere/r.jsonl'}, 'recipe /nowhere/r.jsonl: no such file'),
         ({'params_file': '/nowhere/p.yaml'}, 'params_file /nowhere/p.yaml: no such file'),
