@@ -7,9 +7,9 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -28,16 +28,13 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from rpent_ros.errors import NameTaken, RpentError
+from rpent_ros.errors import RpentError
+from rpent_ros.nodes.node_name import refuse_duplicate, refuse_taken_name
 
 EXIT_OK = 0
 EXIT_USAGE = 2
 EXIT_FAILED = 3
 
-# A fresh participant knows its neighbours on this machine after 0.1 to 0.3 s.
-_DISCOVERY_S = 0.4
-# A killed predecessor stays in the graph until its lease ends (fastdds.xml).
-_LEASE_S = 2.5
 # How long the main loop may take to end by itself after a signal [s].
 _GRACE_S = 1.0
 _MAX_FAILURES_IN_A_ROW = 20
@@ -199,6 +196,7 @@ def _serve(
 ) -> int:
     node: Node | None = None
     spin: SpinThread | None = None
+    claim: socket.socket | None = None
     failed = threading.Event()
 
     def executor_failed() -> None:
@@ -206,7 +204,7 @@ def _serve(
         shutdown.request()
 
     try:
-        refuse_taken_name(name)
+        claim = refuse_taken_name(name)
         node = make_node()
         refuse_duplicate(node)
         spin = SpinThread(node, threads=threads, on_failure=executor_failed)
@@ -230,6 +228,8 @@ def _serve(
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
+        if claim is not None:
+            claim.close()
 
 
 def prepare_environment() -> None:
@@ -238,46 +238,6 @@ def prepare_environment() -> None:
         profile = pathlib.Path(__file__).with_name('fastdds.xml')
         os.environ.setdefault('FASTRTPS_DEFAULT_PROFILES_FILE', str(profile))
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-
-
-def refuse_taken_name(name: str) -> None:
-    """Make sure that no other node has the name that this process is about to take.
-
-    Raises:
-      NameTaken: another node has it, and keeps it for longer than a dead one would.
-    """
-    probe = rclpy.create_node(name, start_parameter_services=False, enable_rosout=False)
-    try:
-        deadline = time.monotonic() + _LEASE_S
-        time.sleep(_DISCOVERY_S)
-        while _count(probe) > 1:
-            if time.monotonic() > deadline:
-                raise NameTaken(_taken(probe))
-            time.sleep(0.1)
-    finally:
-        probe.destroy_node()
-
-
-def refuse_duplicate(node: Node) -> None:
-    """Look once more, for a neighbour that was discovered late.
-
-    Raises:
-      NameTaken: another node has the same name.
-    """
-    if _count(node) > 1:
-        raise NameTaken(_taken(node))
-
-
-def _count(node: Node) -> int:
-    return node.get_fully_qualified_node_names().count(node.get_fully_qualified_name())
-
-
-def _taken(node: Node) -> str:
-    return (
-        f'another node is already called {node.get_fully_qualified_name()} '
-        f'(ROS_DOMAIN_ID {os.environ.get("ROS_DOMAIN_ID", "0")}); end it, or choose another '
-        'namespace or ROS_DOMAIN_ID'
-    )
 
 
 def announce(node: Node) -> None:
