@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from rpent_ros.ports import ShouldStop
-from rpent_ros.primitives.manipulation import ManipulationPrimitives, never
+from rpent_ros.primitives.manipulation import ManipulationPrimitives
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.tools.definitions import manipulation_tools
 from rpent_ros.tools.dump import dump_state
-from rpent_ros.tools.manipulation import ManipulationToolkit, OnDump
+from rpent_ros.tools.manipulation import ManipulationToolkit
 
-__all__ = ['CAMERAS', 'TOOLS_SPEC', 'FakePrimitives', 'FakeToolkit', 'dump_state']
+__all__ = ['CAMERAS', 'TOOLS', 'TOOLS_SPEC', 'FakePrimitives', 'FakeToolkit', 'dump_state']
 
 CAMERAS = ('agentview', 'wrist')
 
+TOOLS = manipulation_tools(CAMERAS)
 # What language models see: name, description and input_schema of each tool.
-TOOLS_SPEC = manipulation_tools(CAMERAS)
+TOOLS_SPEC = [tool.spec() for tool in TOOLS]
 
 
 class FakePrimitives(ManipulationPrimitives):
@@ -30,19 +29,10 @@ class FakePrimitives(ManipulationPrimitives):
 class FakeToolkit(ManipulationToolkit):
     """Tools for cubes on a table.  Arguments as `ManipulationToolkit`."""
 
-    def __init__(
-        self,
-        *,
-        primitives_kwargs: Mapping[str, Any],
-        output_dir: pathlib.Path | str,
-        on_dump: OnDump | None = None,
-        should_stop: ShouldStop = never,
-    ) -> None:
+    def __init__(self, *, primitives_kwargs: Mapping[str, Any], **kwargs: Any) -> None:
         super().__init__(
             primitives_kwargs=primitives_kwargs,
-            specs=TOOLS_SPEC,
-            output_dir=output_dir,
+            tools=TOOLS,
             primitives=FakePrimitives,
-            on_dump=on_dump,
-            should_stop=should_stop,
+            **kwargs,
         )

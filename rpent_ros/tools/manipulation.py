@@ -12,7 +12,9 @@ from rpent_ros.ports import ShouldStop
 from rpent_ros.primitives.manipulation import ManipulationPrimitives, never
 from rpent_ros.states import View
 from rpent_ros.tools import dump, perception
+from rpent_ros.tools.definition import Effect, ToolDefinition
 from rpent_ros.tools.result import ToolResult
+from rpent_ros.tools.tool import Handler
 from rpent_ros.tools.toolkit import Claim, Toolkit
 
 OnDump = Callable[[dump.StepDump], None]
@@ -25,7 +27,9 @@ class ManipulationToolkit(Toolkit):
 
     Args:
       primitives_kwargs: given to `primitives` as they are: env, spec, model, policy, settings.
-      specs: definitions of the tools to offer; the learned ones are left out without a policy.
+      tools: the tools to offer; the learned ones are left out without a policy.  One that moves
+        is the primitive driver's method of that name, any other a method of the toolkit, or of one
+        of its readers, such as `Perception`.
       output_dir: the run folder.
       primitives: class of the primitive driver.
       on_dump: called with every state dump.
@@ -36,7 +40,7 @@ class ManipulationToolkit(Toolkit):
         self,
         *,
         primitives_kwargs: Mapping[str, Any],
-        specs: Sequence[Mapping[str, Any]],
+        tools: Sequence[ToolDefinition],
         output_dir: pathlib.Path | str,
         primitives: type[ManipulationPrimitives] = ManipulationPrimitives,
         on_dump: OnDump | None = None,
@@ -47,18 +51,10 @@ class ManipulationToolkit(Toolkit):
         self.driver = driver
         self.output_dir = pathlib.Path(output_dir)
         self._on_dump = on_dump or (lambda _: None)
-        readers = {
-            'view_env_state': functools.partial(perception.view_env_state, self.output_dir),
-            'back_project': functools.partial(perception.back_project, self.output_dir),
-        }
-        for spec in specs:
-            name = spec['name']
-            if name in readers:
-                self.add_tool(name, spec, readers[name], reads_only=True)
-            elif name == 'finish':
-                self.add_tool(name, spec, self.finish)
-            elif name not in LEARNED or driver.has_policy:
-                self.add_tool(name, spec, functools.partial(self._step, name))
+        self._readers = (perception.Perception(self.output_dir),)
+        for tool in tools:
+            if tool.name not in LEARNED or driver.has_policy:
+                self.add_tool(tool.name, tool, self._handler(tool))
         self._last = self.dump({})
 
     @property
@@ -86,6 +82,22 @@ class ManipulationToolkit(Toolkit):
             )
         self.claim = Claim(status, summary)
         return ToolResult(data={'status': status, 'summary': summary}, ends_run=True)
+
+    def _handler(self, tool: ToolDefinition) -> Handler:
+        """What runs when a tool is called.
+
+        Raises:
+          InvalidRequest: nobody implements it.
+        """
+        owners = (self.driver,) if tool.effect == Effect.MOVES else (self, *self._readers)
+        owner = next((owner for owner in owners if hasattr(owner, tool.name)), None)
+        if owner is None:
+            names = ' or '.join(type(owner).__name__ for owner in owners)
+            raise InvalidRequest(f'tool {tool.name}: expected a method of that name in {names}')
+        if tool.effect == Effect.MOVES:
+            return functools.partial(self._step, tool.name)
+        handler: Handler = getattr(owner, tool.name)
+        return handler
 
     def _record(
         self, name: str, arguments: Mapping[str, Any], outcome: ToolResult, seconds: float

@@ -11,6 +11,7 @@ from typing import Any
 from rpent_ros.errors import InvalidRequest, RpentError, ToolBusy, UnknownTool
 from rpent_ros.ports import ShouldStop
 from rpent_ros.tools import schema
+from rpent_ros.tools.definition import Effect, ToolDefinition
 from rpent_ros.tools.result import ToolResult
 from rpent_ros.tools.tool import Handler, Tool
 
@@ -49,31 +50,33 @@ class Toolkit:
         self.claim: Claim | None = None
 
     def add_tool(
-        self, name: str, spec: Mapping[str, Any], handler: Handler, *, reads_only: bool = False
+        self,
+        name: str,
+        spec: ToolDefinition | Mapping[str, Any],
+        handler: Handler,
+        *,
+        reads_only: bool = False,
     ) -> None:
         """Register a tool.
 
         Args:
-          name: what models call it by; equal to spec['name'].
-          spec: name, description, input_schema.
+          name: what models call it by; equal to the name in its spec.
+          spec: a definition, or name, description and input_schema as language models take them.
           handler: called with the checked arguments as keywords.
-          reads_only: neither moves the robot nor ends the run.
+          reads_only: neither moves the robot nor ends the run; a definition says so itself.
 
         Raises:
           InvalidRequest: the name is taken or the spec is malformed.
         """
+        if not isinstance(spec, ToolDefinition):
+            spec = ToolDefinition.of_spec(spec, Effect.READS if reads_only else Effect.MOVES)
         if name in self._tools:
             raise InvalidRequest(f'tool {name!r} is registered twice')
-        if spec['name'] != name:
-            raise InvalidRequest(f'tool {name!r}: expected the same name in its spec, '
-                                 f'got {spec["name"]!r}')
-        self._tools[name] = Tool(
-            name,
-            description=spec['description'],
-            input_schema=dict(spec['input_schema']),
-            handler=handler,
-            reads_only=reads_only,
-        )
+        if spec.name != name:
+            raise InvalidRequest(
+                f'tool {name!r}: expected the same name in its spec, got {spec.name!r}'
+            )
+        self._tools[name] = Tool(spec, handler)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -98,7 +101,7 @@ class Toolkit:
         """
         try:
             tool = self.tool(name)
-            checked = schema.check(name, tool.input_schema, arguments)
+            checked = schema.check(name, tool.definition.input_schema, arguments)
             if tool.reads_only:
                 return ToolResult.of(tool.handler(**checked))
             return self._call_alone(tool, checked)

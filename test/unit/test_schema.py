@@ -7,7 +7,8 @@ import pytest
 from rpent_ros.errors import BadArguments
 from rpent_ros.tools import definitions, schema
 
-SPECS = {spec['name']: spec for spec in definitions.manipulation_tools(('agentview', 'wrist'))}
+TOOLS = definitions.manipulation_tools(('agentview', 'wrist'))
+SPECS = {tool.name: tool.spec() for tool in TOOLS}
 XYZ = [0.4, 0.0, 0.2]
 
 REFUSED = [

@@ -1,0 +1,28 @@
+"""The tools of a manipulator as language models see them.
+
+One definition per tool: the schema that refuses bad arguments, the words in the prompt and the
+table in the documentation all come from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rpent_ros.tools.definition import ToolDefinition
+from rpent_ros.tools.definitions import common, motion, perception, skills
+
+
+def manipulation_tools(cameras: Sequence[str]) -> tuple[ToolDefinition, ...]:
+    """All tools of a manipulator with these cameras, in the order in which models see them."""
+    return (
+        perception.view_env_state(),
+        perception.back_project(cameras),
+        motion.move_to(),
+        motion.rotate_wrist(),
+        motion.set_gripper(),
+        motion.release(),
+        motion.scripted_grasp(),
+        skills.pi0_pick(),
+        skills.pi0_doubled(),
+        common.finish(),
+    )
