@@ -22,6 +22,8 @@ INSTALLING = 'installing'
 # Seconds between two signs of life while another set-up runs.
 WAIT_PERIOD_S = 20.0
 LOCK_FILES = {'wheels': 'wheels.lock', 'system': 'system-ros.lock'}
+# Files beside the interface definitions that the build does not read.
+_PROSE = ('.md', '.rst')
 
 
 @dataclass
@@ -71,7 +73,6 @@ class SetupState:
                 and self.dependencies == dependencies_fingerprint(layout, origin)
                 and self.overlay == overlay_fingerprint(layout, origin))
 
-
 def lock_file(layout: Layout, origin: str) -> Path:
     """Return the committed lock for a ROS origin."""
     return layout.root / 'bootstrap' / 'requirements' / LOCK_FILES[origin]
@@ -85,7 +86,8 @@ def dependencies_fingerprint(layout: Layout, origin: str) -> str:
 def overlay_fingerprint(layout: Layout, origin: str) -> str:
     """Return a hash of the interface definitions and of what they are built with."""
     folders = [layout.root / 'rpent_msgs', layout.root / 'bootstrap' / 'interfaces']
-    sources = [path for folder in folders for path in sorted(folder.rglob('*')) if path.is_file()]
+    sources = [path for folder in folders for path in sorted(folder.rglob('*'))
+               if path.is_file() and path.suffix not in _PROSE]
     return _hash([lock_file(layout, origin), *sources], layout.root)
 
 

@@ -24,6 +24,7 @@ from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult, reason_of
 from rpent_ros.session import FATAL, Session, StopFlag
+from rpent_ros.tools.build import build_toolkit
 from rpent_ros.tools.manipulation import ManipulationToolkit
 
 LOG = logging.getLogger('rpent_ros.agent')
@@ -156,14 +157,13 @@ class _Run:
                 f'policy {policy.name} uses privileged simulator state that a real robot does '
                 'not have'
             )
-        self._toolkit = package.get_toolkit(
-            primitives_kwargs={
-                'env': self.env,
-                'spec': spec,
-                'model': self.vla,
-                'policy': policy,
-                'image_size': self.config.image_size,
-            },
+        self._toolkit = build_toolkit(
+            package,
+            env=self.env,
+            spec=spec,
+            vla=self.vla,
+            policy=policy,
+            options=self.config.options,
             output_dir=self.folder.path,
             on_dump=lambda dump: self.sink.step(self.run_id, dump),
             should_stop=self._session.should_stop,
@@ -315,7 +315,7 @@ def _facts_of_request(config: RunConfig, run_id: str, planner: str) -> dict[str,
         'cerebrum': planner,
         'recipe': config.recipe,
         'limits': dataclasses.asdict(config.limits),
-        'image_size': config.image_size,
+        'options': dataclasses.asdict(config.options),
         'started': _now(),
         'git_commit': run_dir.git_commit(),
         'versions': run_dir.versions(),

@@ -55,6 +55,7 @@ class ErrorCode(enum.IntEnum):
     RUN_ACTIVE = 310
     BAD_OUTPUT_DIR = 311
     NOT_ACHIEVED = 312
+    BAD_PATH = 313
     # Recorder.
     BAG_FAILED = 401
     NOT_RECORDING = 402
@@ -280,6 +281,12 @@ class NotAchieved(RpentError):
     """Reported when a run ended without the task's predicate holding."""
 
     code = ErrorCode.NOT_ACHIEVED
+
+
+class BadPath(RpentError):
+    """Raised when a tool is asked for a file that it may not or cannot read or write."""
+
+    code = ErrorCode.BAD_PATH
 
 
 class BagFailed(RpentError):

@@ -21,6 +21,8 @@ from rpent_ros.cerebrums.registry import known_cerebrums
 from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
 from rpent_ros.policies.registry import PRIVILEGED_POLICIES, known_policies
 from rpent_ros.robot import EnvSpec, load_robot_package
+from rpent_ros.tools.options import ToolOptions
+from rpent_ros.tools.text_files import MemoryDir, TextFiles
 
 NODES = ('driver', 'vla', 'recorder', 'agent')
 # How long a process may take until it serves [s]: loading a model can take minutes.
@@ -94,6 +96,8 @@ class GraphConfig:
       record: write a bag.
       autorun: start the run at once and end when it has ended.
       physics: how the simulator computes; '' leaves it to the parameter files.
+      image_size: longer side of the planner's pictures [px]; None leaves it to the files.
+      memory_dirs: folders that the file tools may use besides the run.
       max_tool_calls, max_seconds: what the planner may spend; None leaves it to the files.
       params_file: one more ROS parameter file, read after the robot's; '' for none.
     """
@@ -116,6 +120,8 @@ class GraphConfig:
     record: bool = True
     autorun: bool = True
     physics: str = ''
+    image_size: int | None = None
+    memory_dirs: tuple[str, ...] = ()
     max_tool_calls: int | None = None
     max_seconds: float | None = None
     params_file: str = ''
@@ -148,6 +154,7 @@ class GraphConfig:
             )
         if self.camera_rate is not None and not 0 < self.camera_rate < math.inf:
             raise InvalidRequest(f'camera_rate: expected above 0 Hz, got {self.camera_rate}')
+        ToolOptions(self.image_size, self.memory_dirs)
         for name in ('max_tool_calls', 'max_seconds'):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
@@ -211,6 +218,8 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'use_vla': with_vla,
             'autorun': config.autorun,
             'exit_when_done': config.autorun,
+            'image_size': config.image_size,
+            'memory_dirs': _memory_dirs(config) or None,
             'max_tool_calls': config.max_tool_calls,
             'max_seconds': None if config.max_seconds is None else float(config.max_seconds),
         },
@@ -249,6 +258,17 @@ def check_task(spec: EnvSpec, suite: str, task: int) -> None:
         raise UnknownTask(
             f'suite {suite}: expected a task from 0 to {suites[suite] - 1}, got {task}'
         )
+
+
+def _memory_dirs(config: GraphConfig) -> list[str]:
+    """The memory folders, absolute, since the nodes may run elsewhere.
+
+    Raises:
+      InvalidRequest: one does not exist, or two have the same name.
+    """
+    parsed = [MemoryDir.parse(text) for text in config.memory_dirs]
+    TextFiles(pathlib.Path(), parsed)
+    return [memory.text for memory in parsed]
 
 
 def config_dir() -> pathlib.Path:

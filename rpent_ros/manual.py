@@ -11,7 +11,9 @@ from rpent_ros.contracts.specs import PolicySpec
 from rpent_ros.errors import NotReset, RpentError
 from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
+from rpent_ros.tools.build import build_toolkit
 from rpent_ros.tools.manipulation import ManipulationToolkit, OnDump
+from rpent_ros.tools.options import ToolOptions
 from rpent_ros.tools.result import ToolResult
 
 
@@ -26,6 +28,7 @@ class ManualTools:
       suite, task, seed: episode to start if the driver has none yet.
       root: folder in which `<time>_manual_...` is made for the dumps.
       env, vla: the driver and the policy; vla None: no learned tools.
+      options: what the caller is given.
       on_dump: called with every state dump.
     """
 
@@ -39,7 +42,7 @@ class ManualTools:
         root: pathlib.Path,
         env: EnvClient,
         vla: VlaClient | None,
-        image_size: int | None = None,
+        options: ToolOptions | None = None,
         on_dump: OnDump | None = None,
     ) -> None:
         self._robot = robot
@@ -47,7 +50,7 @@ class ManualTools:
         self._root = root
         self._env = env
         self._vla = vla
-        self._image_size = image_size
+        self._options = options or ToolOptions()
         self._on_dump = on_dump
         self._toolkit: ManipulationToolkit | None = None
 
@@ -91,15 +94,13 @@ class ManualTools:
         if fresh:
             self._env.reset(suite=self._suite, task=self._task, seed=self._seed)
         folder = run_dir.create(self._root / run_dir.new_run_id('manual'), 'manual')
-        toolkit: ManipulationToolkit = package.get_toolkit(
-            primitives_kwargs={
-                'env': self._env,
-                'spec': spec,
-                'model': self._vla,
-                'policy': policy,
-                'image_size': self._image_size,
-            },
+        return build_toolkit(
+            package,
+            env=self._env,
+            spec=spec,
+            vla=self._vla,
+            policy=policy,
+            options=self._options,
             output_dir=folder.path,
             on_dump=self._on_dump,
         )
-        return toolkit

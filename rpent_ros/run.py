@@ -9,6 +9,7 @@ from typing import Any
 from rpent_ros import run_dir
 from rpent_ros.errors import ErrorCode
 from rpent_ros.session import Limits
+from rpent_ros.tools.options import ToolOptions
 
 # Codes that mean that the request itself was wrong; the robot has not been touched.
 _USAGE = frozenset({
@@ -39,7 +40,7 @@ class RunConfig:
       cerebrum: planner.
       recipe: recipe for the scripted planner; '' for none.
       limits: what the planner may spend.
-      image_size: longer side of the planner's pictures [px]; None: the robot's default.
+      options: what the tools give to the planner.
     """
 
     robot: str
@@ -54,7 +55,7 @@ class RunConfig:
     cerebrum: str = 'scripted'
     recipe: str = ''
     limits: Limits = dataclasses.field(default_factory=Limits)
-    image_size: int | None = None
+    options: ToolOptions = dataclasses.field(default_factory=ToolOptions)
 
     @property
     def tag(self) -> str:

@@ -30,6 +30,8 @@ _OWN_PATTERNS = (
     MANIFEST, 'run.yaml', 'run.log', 'result.json', 'transcript_*.json', 'recipe_*.jsonl',
     'sim_states/*', 'episode.mp4', '.*.part',
 )  # fmt: skip
+# Kept by the processes for people and programs, not for planners.
+_INTERNAL = frozenset({'logs', 'sim_states', 'bag'})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +121,18 @@ def create(path: pathlib.Path | str, tag: str, *, overwrite: bool = False) -> Ru
             'choose another folder'
         ) from None
     return RunDir(path, tag)
+
+
+def is_internal(path: pathlib.PurePath) -> bool:
+    """True for what processes keep to themselves; `path` is relative to the run folder."""
+    return bool(path.parts) and path.parts[0] in _INTERNAL
+
+
+def is_artifact(path: pathlib.PurePath) -> bool:
+    """True for a place that the run itself writes to; `path` is relative to the run folder."""
+    if is_internal(path) or (path.parts and path.parts[0] in _OWN_FOLDERS):
+        return True
+    return any(path.match(pattern) for pattern in _OWN_PATTERNS)
 
 
 def write_config(run: RunDir, config: Mapping[str, Any]) -> None:

@@ -56,6 +56,10 @@ def parser(prog: str = 'rpent run') -> Parser:
     add('--camera-rate', type=number, metavar='HZ', help='highest rate of each camera topic')
     add('--no-record', action='store_true', help='write no rosbag')
     add('--no-video', action='store_true', help='render no episode.mp4')
+    add('--image-size', type=integer, metavar='PX',
+        help="longer side of the planner's pictures (default: the robot's)")
+    add('--memory', action='append', default=[], metavar='DIR',
+        help='folder that the file tools may use, DIR:ro for reading only; may be repeated')
     add('--max-tool-calls', type=integer, metavar='N', help='end the run after N tool calls')
     add('--max-seconds', type=number, metavar='S', help='end the run after S seconds')
     add('--physics', default='', metavar='NAME', help='how the simulator computes')
@@ -98,6 +102,8 @@ def graph_config(options: argparse.Namespace) -> GraphConfig:
         camera_rate=options.camera_rate,
         record=not options.no_record,
         physics=options.physics,
+        image_size=options.image_size,
+        memory_dirs=tuple(options.memory),
         max_tool_calls=options.max_tool_calls,
         max_seconds=options.max_seconds,
         params_file=options.params_file,

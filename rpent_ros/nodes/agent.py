@@ -88,7 +88,7 @@ class AgentNode(Node):
             root=self._p.root,
             env=self._env,
             vla=self._vla,
-            image_size=self._p.pictures,
+            options=self._p.options,
             on_dump=lambda dump: self._sink.step('manual', dump),
         )
         self._lock = threading.Lock()

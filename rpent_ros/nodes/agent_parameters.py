@@ -10,6 +10,7 @@ from rpent_ros import run_dir
 from rpent_ros.nodes.parameters import parameter
 from rpent_ros.run import RunConfig
 from rpent_ros.session import Limits
+from rpent_ros.tools.options import ToolOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +39,10 @@ class AgentParameters:
         low=-1,
         high=2000,
     )
+    memory_dirs: tuple[str, ...] = parameter(
+        (), 'Folders that the file tools may use besides the run, <folder> or <folder>:ro.',
+        element=str,
+    )
     wait_s: float = parameter(
         120.0, 'How long to wait for driver, vla and recorder to appear [s].', low=0.0
     )
@@ -48,9 +53,12 @@ class AgentParameters:
         return pathlib.Path(self.output_dir).parent if self.output_dir else pathlib.Path('runs')
 
     @property
-    def pictures(self) -> int | None:
-        """Longer side of the planner's pictures [px]; None: the robot's default."""
-        return None if self.image_size < 0 else self.image_size
+    def options(self) -> ToolOptions:
+        """What the tools give to planners."""
+        return ToolOptions(
+            image_size=None if self.image_size < 0 else self.image_size,
+            memory_dirs=tuple(self.memory_dirs),
+        )
 
     def config(self, goal: RunTask.Goal) -> RunConfig:
         """The run that a goal asks for, with these parameters for what it leaves open.
@@ -74,5 +82,5 @@ class AgentParameters:
             cerebrum=goal.cerebrum or self.cerebrum,
             recipe=self.recipe,
             limits=Limits(self.max_tool_calls, self.max_seconds),
-            image_size=self.pictures,
+            options=self.options,
         )

@@ -14,6 +14,7 @@ from rpent_ros.states import View
 from rpent_ros.tools import dump, perception
 from rpent_ros.tools.definition import Effect, ToolDefinition
 from rpent_ros.tools.result import ToolResult
+from rpent_ros.tools.text_files import MemoryDir, TextFiles
 from rpent_ros.tools.tool import Handler
 from rpent_ros.tools.toolkit import Claim, Toolkit
 
@@ -32,6 +33,7 @@ class ManipulationToolkit(Toolkit):
         of its readers, such as `Perception`.
       output_dir: the run folder.
       primitives: class of the primitive driver.
+      memory_dirs: folders outside the run that planners may read, and write if they say so.
       on_dump: called with every state dump.
       should_stop: asked between control steps.
     """
@@ -43,6 +45,7 @@ class ManipulationToolkit(Toolkit):
         tools: Sequence[ToolDefinition],
         output_dir: pathlib.Path | str,
         primitives: type[ManipulationPrimitives] = ManipulationPrimitives,
+        memory_dirs: Sequence[MemoryDir] = (),
         on_dump: OnDump | None = None,
         should_stop: ShouldStop = never,
     ) -> None:
@@ -51,7 +54,10 @@ class ManipulationToolkit(Toolkit):
         self.driver = driver
         self.output_dir = pathlib.Path(output_dir)
         self._on_dump = on_dump or (lambda _: None)
-        self._readers = (perception.Perception(self.output_dir),)
+        self._readers = (
+            perception.Perception(self.output_dir),
+            TextFiles(self.output_dir, memory_dirs),
+        )
         for tool in tools:
             if tool.name not in LEARNED or driver.has_policy:
                 self.add_tool(tool.name, tool, self._handler(tool))

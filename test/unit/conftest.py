@@ -3,7 +3,9 @@
 import pytest
 
 from rpent_ros.driver import DriverCore
+from rpent_ros.errors import ErrorCode
 from rpent_ros.local_env import LocalEnv
+from rpent_ros.tools.reference import COMMON_CODES, COMMON_RESULTS
 
 
 @pytest.fixture
@@ -24,13 +26,13 @@ def vla(robot, cheating_vla):
 
 
 @pytest.fixture
-def make_toolkit(env, vla, tmp_path):
+def make_toolkit(env, vla, tmp_path, monkeypatch):
     """Builds a toolkit of the fake robot after a reset, in a folder of its own."""
     from robots.fake import get_toolkit
 
     def make(model=vla, **kwargs):
         env.reset(seed=1)
-        return get_toolkit(
+        toolkit = get_toolkit(
             primitives_kwargs={
                 'env': env,
                 'spec': env.describe(),
@@ -41,5 +43,24 @@ def make_toolkit(env, vla, tmp_path):
             output_dir=tmp_path,
             **kwargs,
         )
+        monkeypatch.setattr(toolkit, 'call', checked(toolkit))
+        return toolkit
 
     return make
+
+
+def checked(toolkit):
+    """The toolkit's call, which also compares each answer with what the tool's definition says."""
+    call = toolkit.call
+
+    def checked_call(name, arguments):
+        result = call(name, arguments)
+        known = {tool.name: tool.definition for tool in toolkit.tools}
+        if name in known:
+            undeclared = set(result.data) - set(known[name].results) - set(COMMON_RESULTS)
+            assert undeclared == set(), f'{name} answers with keys that its definition lacks'
+            foreseen = {ErrorCode.OK, *known[name].codes, *COMMON_CODES}
+            assert result.code in foreseen, f'{name} answers with a code that it does not name'
+        return result
+
+    return checked_call

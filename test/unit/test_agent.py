@@ -14,6 +14,7 @@ from rpent_ros.cerebrums.base import CerebrumResult, Steering
 from rpent_ros.errors import BadArguments, BagFailed, ErrorCode, PeerDied
 from rpent_ros.run import RunConfig
 from rpent_ros.session import Limits, StopFlag
+from rpent_ros.tools.options import ToolOptions
 from rpent_ros.tools.toolkit import Claim
 
 SENTENCE = 'pick up the red cube and place it in the bin'
@@ -53,7 +54,8 @@ class Planner:
 @pytest.fixture
 def config(tmp_path):
     return RunConfig(
-        'fake', suite='fake_pick', task=0, seed=1, output_dir=str(tmp_path / 'run'), image_size=0
+        'fake', suite='fake_pick', task=0, seed=1, output_dir=str(tmp_path / 'run'),
+        options=ToolOptions(image_size=0),
     )
 
 

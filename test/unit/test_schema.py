@@ -127,7 +127,7 @@ def test_every_argument_is_described_and_defaults_fit(name):
         assert definition['description'], argument
     required = {
         'xyz': XYZ, 'command': 'open', 'prompt': 'pick it up', 'camera': 'wrist',
-        'status': 'stuck', 'summary': 'no way',
+        'status': 'stuck', 'summary': 'no way', 'path': 'notes.md', 'content': '',
     }  # fmt: skip
     given = {k: v for k, v in required.items() if k in SPECS[name]['input_schema']['required']}
     assert set(schema.check(name, SPECS[name]['input_schema'], given)) == set(properties)

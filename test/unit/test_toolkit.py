@@ -20,19 +20,20 @@ def refused(result, code, message):
 
 def test_tools_in_order(make_toolkit):
     names = [tool.name for tool in make_toolkit().tools]
-    assert names == [
-        'view_env_state', 'back_project', 'move_to', 'rotate_wrist', 'set_gripper', 'release',
-        'scripted_grasp', 'pi0_pick', 'pi0_doubled', 'finish',
-    ]  # fmt: skip
+    assert names[0] == 'view_env_state'
+    assert names[-1] == 'finish'
+    assert len(set(names)) == len(names)
 
 
 def test_without_a_policy_the_learned_tools_are_not_offered(make_toolkit):
+    everything = {tool.name for tool in make_toolkit().tools}
     toolkit = make_toolkit(None)
+    known = [tool.name for tool in toolkit.tools]
+    assert everything - set(known) == {'pi0_pick', 'pi0_doubled'}
     refused(
         toolkit.call('pi0_pick', {'prompt': 'pick up the red cube'}),
         ErrorCode.UNKNOWN_TOOL,
-        "unknown tool 'pi0_pick'; known tools: view_env_state, back_project, move_to, "
-        'rotate_wrist, set_gripper, release, scripted_grasp, finish',
+        f"unknown tool 'pi0_pick'; known tools: {', '.join(known)}",
     )
 
 

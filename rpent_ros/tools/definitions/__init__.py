@@ -24,5 +24,8 @@ def manipulation_tools(cameras: Sequence[str]) -> tuple[ToolDefinition, ...]:
         motion.scripted_grasp(),
         skills.pi0_pick(),
         skills.pi0_doubled(),
+        common.read_text_file(),
+        common.write_text_file(),
+        common.list_dir(),
         common.finish(),
     )
