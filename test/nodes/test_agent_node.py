@@ -15,6 +15,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from robots.fake.env_server import FakeRobot  # noqa: E402
+from robots.fake.toolkit import TOOLS
 from rpent_msgs.action import RunTask  # noqa: E402
 from rpent_msgs.msg import AgentEvent, StepRecord  # noqa: E402
 from rpent_msgs.srv import CallTool, ListTools  # noqa: E402
@@ -204,8 +205,7 @@ def test_tools_by_hand(bench):
             'fly',
             '{}',
             ErrorCode.UNKNOWN_TOOL,
-            "unknown tool 'fly'; known tools: view_env_state, back_project, move_to, "
-            'rotate_wrist, set_gripper, release, scripted_grasp, pi0_pick, pi0_doubled, finish',
+            "unknown tool 'fly'; known tools: " + ', '.join(tool.name for tool in TOOLS),
         ),
         (
             'move_to',
