@@ -15,7 +15,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from robots.fake.env_server import FakeRobot  # noqa: E402
-from robots.fake.toolkit import TOOLS
+from robots.fake.toolkit import TOOLS  # noqa: E402
 from rpent_msgs.action import RunTask  # noqa: E402
 from rpent_msgs.msg import AgentEvent, StepRecord  # noqa: E402
 from rpent_msgs.srv import CallTool, ListTools  # noqa: E402
