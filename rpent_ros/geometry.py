@@ -137,3 +137,11 @@ def yaw_of_tool(rotation: Any) -> float:
 def wrap_angle(angle: float) -> float:
     """The same angle in (-pi, pi] [rad]."""
     return -((-angle + math.pi) % (2 * math.pi) - math.pi)
+
+
+def nearest_half_turn(yaw: float, reference: float) -> float:
+    """The equivalent of a yaw, modulo half a turn, that lies closest to a reference [rad].
+
+    A gripper with two fingers closes the same way after half a turn.
+    """
+    return reference + (yaw - reference + math.pi / 2) % math.pi - math.pi / 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,13 @@ class Located:
       spread: (3,) half of the range that the middle 80 % of the points cover, per axis [m]: large
         at the edge of an object, where the next pixel may be far behind.
       n_valid: pixels with a valid depth that took part.
-      center: (3,) middle of the covered range in x and y, median z [m].
+      points: (N, 3) all of them [m].
     """
 
     xyz: Vector
     spread: Vector
     n_valid: int
-    center: Vector
+    points: Vector
 
 
 def points(
@@ -76,7 +77,7 @@ def locate_pixel(
         depth[row : row + 1, column : column + 1],
         intrinsics, pose, first_row=row, first_column=column,
     )[0]
-    return Located(one, _spread(around), len(around), one)
+    return Located(one, spread(around), len(around), around)
 
 
 def locate_region(
@@ -111,11 +112,7 @@ def locate_region(
     top, bottom = max(rows[0], 0), min(rows[1], height - 1)
     left, right = max(columns[0], 0), min(columns[1], width - 1)
     if top > bottom or left > right:
-        raise BadPixel(
-            f'region rows {list(rows)}, columns {list(columns)} holds no pixel of the '
-            f'{width} x {height} image of {where}; expected first before last, rows 0 to '
-            f'{height - 1} and columns 0 to {width - 1}'
-        )
+        raise BadPixel(no_pixel_in(rows, columns, width, height, where))
     cut = depth[top : bottom + 1, left : right + 1]
     found = points(cut, intrinsics, pose, first_row=top, first_column=left)
     kept = found[(found[:, 2] >= z_min) & (found[:, 2] <= z_max)]
@@ -129,12 +126,21 @@ def locate_region(
             f'{n_least} pixels with a valid depth and a height of {z_min:g} to {z_max:g} m, got '
             f'{len(kept)} of {len(found)}{seen}; widen the region or the band'
         )
-    low, high = kept.min(axis=0), kept.max(axis=0)
-    median = np.median(kept, axis=0)
-    center = np.array([(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, median[2]])
-    return Located(median, _spread(kept), len(kept), center)
+    return Located(np.median(kept, axis=0), spread(kept), len(kept), kept)
 
 
-def _spread(cloud: Vector) -> Vector:
+def no_pixel_in(
+    rows: Sequence[int], columns: Sequence[int], width: int, height: int, where: str
+) -> str:
+    """What is said about a region outside an image."""
+    return (
+        f'region rows {list(rows)}, columns {list(columns)} holds no pixel of the '
+        f'{width} x {height} image of {where}; expected first before last, rows 0 to '
+        f'{height - 1} and columns 0 to {width - 1}'
+    )
+
+
+def spread(cloud: Vector) -> Vector:
+    """Half of the range that the middle 80 % of points (N, 3) cover, per axis [m]."""
     low, high = np.percentile(cloud, [10, 90], axis=0)
     return (high - low) / 2

@@ -135,7 +135,7 @@ def _type(given: dict[str, Any]) -> str:
 
 def _range(given: dict[str, Any]) -> str:
     if 'enum' in given:
-        return ', '.join(str(option) for option in given['enum'])
+        return ', '.join(str(option) for option in given['enum'] if option is not None)
     parts = []
     for key, word in (
         ('minimum', 'from'), ('exclusiveMinimum', 'above'), ('maximum', 'to'),

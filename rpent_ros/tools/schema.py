@@ -29,14 +29,40 @@ def integer(description: str, **bounds: Any) -> Schema:
     return {'type': 'integer', 'description': description, **bounds}
 
 
+def optional_integer(description: str, **bounds: Any) -> Schema:
+    """A whole number or null."""
+    return {'type': ['integer', 'null'], 'description': description, 'default': None, **bounds}
+
+
+def boolean(description: str, **keywords: Any) -> Schema:
+    """True or false."""
+    return {'type': 'boolean', 'description': description, **keywords}
+
+
 def text(description: str, **keywords: Any) -> Schema:
     """A string that is not empty."""
     return {'type': 'string', 'description': description, 'minLength': 1, **keywords}
 
 
+def optional_text(description: str, **keywords: Any) -> Schema:
+    """A string that is not empty, or null."""
+    out = text(description, **keywords)
+    return {**out, 'type': ['string', 'null'], 'default': None}
+
+
 def choice(description: str, options: Sequence[str], **keywords: Any) -> Schema:
     """One of a few words."""
     return {'type': 'string', 'description': description, 'enum': list(options), **keywords}
+
+
+def optional_choice(description: str, options: Sequence[str]) -> Schema:
+    """One of a few words, or null."""
+    return {
+        'type': ['string', 'null'],
+        'description': description,
+        'enum': [*options, None],
+        'default': None,
+    }
 
 
 def numbers(description: str, length: int, **keywords: Any) -> Schema:
@@ -47,6 +73,13 @@ def numbers(description: str, length: int, **keywords: Any) -> Schema:
 def integers(description: str, length: int, **keywords: Any) -> Schema:
     """A list of whole numbers, 0 or above, of fixed length."""
     return _list(description, length, {'type': 'integer', 'minimum': 0}, keywords)
+
+
+def many_integers(description: str, length: int, *, most: int, **keywords: Any) -> Schema:
+    """A list of 1 to `most` lists of whole numbers, 0 or above, each of fixed length."""
+    one: Schema = {'type': 'array', 'items': {'type': 'integer', 'minimum': 0}}
+    out = _list(description, length, {**one, 'minItems': length, 'maxItems': length}, keywords)
+    return {**out, 'minItems': 1, 'maxItems': most}
 
 
 def arguments(properties: Mapping[str, Schema] | None = None) -> Schema:
@@ -127,7 +160,9 @@ def _sentence(error: jsonschema.ValidationError) -> str:
 def _expected(schema: Schema) -> str:
     """What a schema accepts, in words."""
     if 'enum' in schema:
-        return 'one of ' + ', '.join(str(option) for option in schema['enum'])
+        return 'one of ' + ', '.join(
+            'null' if option is None else str(option) for option in schema['enum']
+        )
     kinds = schema['type'] if isinstance(schema['type'], list) else [schema['type']]
     words = {
         'number': 'a finite number',
@@ -142,8 +177,10 @@ def _expected(schema: Schema) -> str:
 
 
 def _expected_list(schema: Schema) -> str:
-    items = schema.get('items', {}).get('type', 'value')
-    word = {'number': 'numbers', 'integer': 'whole numbers'}.get(items, 'values')
+    items = schema.get('items', {})
+    word = {'number': 'numbers', 'integer': 'whole numbers'}.get(items.get('type'), 'values')
+    if items.get('type') == 'array':
+        word = f'lists of {_expected_list(items)}'
     low, high = schema.get('minItems', 0), schema.get('maxItems')
     return f'{low} {word}' if low == high else f'{low} to {high} {word}'
 
@@ -183,4 +220,7 @@ def _coerced(schema: Schema, value: Any) -> Any:
         return int(value)
     if 'array' in kinds and value is not None:
         return [_coerced(schema['items'], item) for item in value]
+    if 'object' in kinds and value is not None:
+        inner = schema.get('properties', {})
+        return {key: _coerced(inner[key], part) for key, part in value.items()}
     return value

@@ -10,8 +10,8 @@ import pytest
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.scene import Scene, SceneBody
 from rpent_ros.errors import NoPlan
-from rpent_ros.geometry import Pose
-from rpent_ros.policies.oracle.grasp import nearest_half_turn, plan_grasps
+from rpent_ros.geometry import Pose, nearest_half_turn
+from rpent_ros.policies.oracle.grasp import plan_grasps
 from rpent_ros.policies.oracle.gripper import Gripper
 from rpent_ros.policies.oracle.world import World
 

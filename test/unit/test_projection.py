@@ -41,8 +41,9 @@ def test_region_with_a_band_of_heights_finds_the_box():
         table_with_box(), K, DOWN, (0, 79), (0, 99), 'top', z_min=0.05, z_max=0.2
     )
     np.testing.assert_allclose(found.xyz, [0.09, 0.09, 0.1], atol=1e-12)
-    np.testing.assert_allclose(found.center, [0.09, 0.09, 0.1], atol=1e-12)
     assert found.n_valid == 400
+    np.testing.assert_allclose(found.points[:, 2], np.full(400, 0.1), atol=1e-12)
+    np.testing.assert_allclose(found.points[:, :2].min(axis=0), [0.0045, 0.0045], atol=1e-12)
 
 
 def test_region_is_clipped_to_the_image():

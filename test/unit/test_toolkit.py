@@ -231,7 +231,7 @@ def test_back_project_at_the_policy_size(make_toolkit):
         (
             {'camera': 'wrist'},
             ErrorCode.BAD_ARGUMENTS,
-            'back_project: expected exactly one of pixel and region, got none',
+            'back_project: expected exactly one of pixel, pixels and region, got none',
         ),
         (
             {'camera': 'wrist', 'pixel': [200, 3]},

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpent_ros.errors import NoPlan
+from rpent_ros.geometry import nearest_half_turn
 from rpent_ros.policies.oracle.gripper import Gripper
 from rpent_ros.policies.oracle.heightmap import HeightMap
 from rpent_ros.policies.oracle.world import World
@@ -197,8 +198,3 @@ def _patch(start: float, end: float, half_width: float, spacing: float = 0.005) 
     along = np.linspace(start, end, max(2, round((end - start) / spacing) + 1))
     across = np.linspace(-half_width, half_width, max(2, round(2 * half_width / spacing) + 1))
     return np.array(np.meshgrid(along, across)).reshape(2, -1)
-
-
-def nearest_half_turn(yaw: float, reference: float) -> float:
-    """The equivalent of a yaw, modulo half a turn, that lies closest to a reference [rad]."""
-    return reference + (yaw - reference + math.pi / 2) % math.pi - math.pi / 2

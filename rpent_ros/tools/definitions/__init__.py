@@ -16,7 +16,10 @@ def manipulation_tools(cameras: Sequence[str]) -> tuple[ToolDefinition, ...]:
     """All tools of a manipulator with these cameras, in the order in which models see them."""
     return (
         perception.view_env_state(),
+        perception.view_camera_meta(cameras),
+        perception.read_image(cameras),
         perception.back_project(cameras),
+        perception.query_world_map(cameras),
         motion.move_to(),
         motion.rotate_wrist(),
         motion.set_gripper(),
