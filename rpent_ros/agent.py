@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from rpent_ros import events, files, run_dir
+from rpent_ros import __version__, events, files, run_dir
 from rpent_ros.cerebrums.base import Cerebrum, CerebrumResult, Steering
 from rpent_ros.cerebrums.registry import make_cerebrum
 from rpent_ros.contracts.compatibility import check_compatible
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.specs import DriverSpec, PolicySpec
-from rpent_ros.errors import ErrorCode, RpentError
+from rpent_ros.errors import BadOutputDir, ErrorCode, RpentError
 from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult, reason_of
@@ -68,20 +68,20 @@ def run_task(
       The result, also when the run was refused, cut short or failed; never raises RpentError.
     """
     run_id = config.run_id or run_dir.new_run_id(config.tag)
-    try:
-        folder = run_dir.create(config.output_dir, config.tag, overwrite=config.overwrite)
-    except RpentError as error:
-        return RunResult(
-            run_id, output_dir=config.output_dir, status='refused', reason='refused',
-            code=error.code, message=str(error),
-        )  # fmt: skip
     with contextlib.ExitStack() as stack:
-        log = events.LogSink(folder.log)
-        stack.callback(log.close)
-        run = _Run(
-            config, run_id, folder, env, vla, events.Fanout([log, sink]), should_stop,
-            recorder, steering or Steering(), await_components or (lambda: None),
-        )  # fmt: skip
+        try:
+            folder = run_dir.create(config.output_dir, config.tag, overwrite=config.overwrite)
+            log = events.LogSink(folder.log)
+            stack.callback(log.close)
+            run = _Run(
+                config, run_id, folder, env, vla, events.Fanout([log, sink]), should_stop,
+                recorder, steering or Steering(), await_components or (lambda: None),
+            )  # fmt: skip
+        except RpentError as error:
+            return RunResult(
+                run_id, output_dir=config.output_dir, status='refused', reason='refused',
+                code=error.code, message=str(error),
+            )  # fmt: skip
         return run.execute(cerebrum)
 
 
@@ -101,6 +101,7 @@ class _Run:
     await_components: Callable[[], None]
     _toolkit: ManipulationToolkit | None = None
     _recording: bool = False
+    _was_reset: bool = False
     _prompts: tuple[str, str] = ('', '')
 
     def __post_init__(self) -> None:
@@ -168,7 +169,7 @@ class _Run:
             on_dump=lambda dump: self.sink.step(self.run_id, dump),
             should_stop=self._session.should_stop,
         )
-        self._session.attach(self._toolkit)
+        self._session.attach(self._toolkit, self._recipe_facts(planner, policy))
         self._prompts = package.get_env_spec().prompts.render(
             prompt_variables(self.config, spec, self._toolkit, self._instruction)
         )
@@ -177,6 +178,7 @@ class _Run:
         """Start the episode: once, by the run and by nobody else."""
         config = self.config
         observation, facts = self.env.reset(suite=config.suite, task=config.task, seed=config.seed)
+        self._was_reset = True
         self._instruction = config.instruction or observation.instruction
         self._write_down({'instruction': self._instruction, 'reset': dict(facts)})
         self.sink.event(self._event(events.RUN_STARTED, self._record))
@@ -185,6 +187,21 @@ class _Run:
         """Add facts to run.yaml."""
         self._record.update(facts)
         run_dir.write_config(self.folder, self._record)
+
+    def _recipe_facts(self, planner: Cerebrum, policy: PolicySpec | None) -> dict[str, Any]:
+        """What the recipe was made for, so that it can be understood without its run folder."""
+        config = self.config
+        return {
+            'run_id': self.run_id,
+            'robot': config.robot,
+            'suite': config.suite,
+            'task': config.task,
+            'seed': config.seed,
+            'instruction': self._instruction,
+            'policy': policy.name if policy is not None else None,
+            'cerebrum': planner.name,
+            'rpent_ros': __version__,
+        }
 
     def _plan(self, planner: Cerebrum) -> CerebrumResult:
         system, user = self._prompts
@@ -201,7 +218,7 @@ class _Run:
         last = self._last_observation(code)
         claim = self._toolkit.claim if self._toolkit is not None else None
         achieved = last is not None and last.success
-        reason = reason_of(code, self._toolkit is not None, self.stop.reason)
+        reason = reason_of(code, self._was_reset, self.stop.reason)
         if reason in ('cancelled', 'interrupted') and code in FATAL:
             code, message = ErrorCode.CANCELED, f'the run was {reason}; at that moment: {message}'
         if code == ErrorCode.OK and claim is None:
@@ -268,13 +285,23 @@ class _Run:
             self._toolkit.close()
         try:
             self._session.write_transcript(result=result.to_json())
-            files.write_json(self.folder.result, result.to_json())
-        except OSError as error:
-            LOG.error('%s cannot be written: %s', self.folder.result, error)
-            return dataclasses.replace(
-                result, status='failed', code=ErrorCode.BAD_OUTPUT_DIR, message=str(error)
-            )
+        except BadOutputDir as error:
+            result = _unwritten(result, error)
+        try:
+            with files.writing(self.folder.path, self.folder.result.name):
+                files.write_json(self.folder.result, result.to_json())
+        except BadOutputDir as error:
+            result = _unwritten(result, error)
         return result
+
+
+def _unwritten(result: RunResult, error: BadOutputDir) -> RunResult:
+    """The result of a run whose files are not complete; what failed first is the cause."""
+    if result.status == 'failed':
+        return result
+    return dataclasses.replace(
+        result, status='failed', reason='component_failed', code=error.code, message=str(error)
+    )
 
 
 def prompt_variables(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import logging
 import pathlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from rpent_ros import files
 from rpent_ros.tools.dump import StepDump
 
 RUN_STARTED = 'run_started'
@@ -88,10 +90,15 @@ class LineSink:
 
 
 class LogSink:
-    """The same lines in a run's log file, with time; closes with `close`."""
+    """The same lines in a run's log file, with time; closes with `close`.
+
+    Raises:
+      BadOutputDir: the file cannot be made.
+    """
 
     def __init__(self, path: pathlib.Path) -> None:
-        self._handler = logging.FileHandler(path)
+        with files.writing(path.parent, path.name):
+            self._handler = _LineHandler(files.LineFile(path))
         self._handler.setFormatter(logging.Formatter('%(asctime)s %(levelname)s %(message)s'))
         self._logger = logging.getLogger('rpent_ros')
         self._logger.addHandler(self._handler)
@@ -117,6 +124,35 @@ class LogSink:
             'rpent_ros', logging.INFO, __file__, 0, line.replace('\n     ', ' -> '), (), None
         )
         self._handler.handle(record)
+
+
+class _LineHandler(logging.Handler):
+    """Writes log records as whole lines; says once on stderr when it can no longer."""
+
+    def __init__(self, file: files.LineFile) -> None:
+        super().__init__()
+        self._file = file
+        self._failed = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        if self._failed:
+            return
+        try:
+            self._file.write(self.format(record))
+        except OSError as error:
+            self._failed = True
+            print(
+                f'{self._file.path} cannot be written: {error.strerror or error}; nothing more is '
+                'logged there',
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
 
 
 def short(arguments: Mapping[str, Any]) -> str:

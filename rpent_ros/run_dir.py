@@ -22,6 +22,8 @@ from rpent_ros.errors import BadOutputDir, ErrorCode
 from rpent_ros.states import MANIFEST, States
 
 RESULT_SCHEMA_VERSION = 1
+# Less free space than this is too little for a run's first pictures.
+_PROBE_BYTES = 1 << 20
 # Used by the processes around the agent, possibly before it starts; kept, but emptied of what an
 # earlier run left where that is said below.
 _FOREIGN = ('logs', 'sim_states')
@@ -107,17 +109,20 @@ def create(path: pathlib.Path | str, tag: str, *, overwrite: bool = False) -> Ru
             more = f' and {len(held) - 1} more' if len(held) > 1 else ''
             raise BadOutputDir(
                 f'output_dir {path} is not empty (it holds {held[0]}{more}); choose another '
-                'folder or allow overwriting'
+                'folder, or set overwrite to replace the run in this one'
             )
         _clear(path)
         probe = path / f'.probe.{os.getpid()}.part'
-        probe.write_bytes(b'')
-        probe.unlink()
+        try:
+            # On a full disk an empty file can still be made.
+            probe.write_bytes(bytes(_PROBE_BYTES))
+        finally:
+            probe.unlink(missing_ok=True)
     except FileExistsError:
         raise BadOutputDir(f'output_dir {path} is a file; expected a folder') from None
     except OSError as error:
         raise BadOutputDir(
-            f'output_dir {path} cannot be written: {error.strerror or error}; '
+            f'output_dir {path} cannot be written to: {error.strerror or error}; '
             'choose another folder'
         ) from None
     return RunDir(path, tag)
@@ -136,9 +141,14 @@ def is_artifact(path: pathlib.PurePath) -> bool:
 
 
 def write_config(run: RunDir, config: Mapping[str, Any]) -> None:
-    """Write run.yaml, atomically."""
+    """Write run.yaml, atomically.
+
+    Raises:
+      BadOutputDir: it cannot be written.
+    """
     text = yaml.safe_dump(files.plain(dict(config)), sort_keys=False, allow_unicode=True)
-    files.write_bytes(run.config, text.encode())
+    with files.writing(run.path, run.config.name):
+        files.write_bytes(run.config, text.encode())
 
 
 def versions() -> dict[str, str]:

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpent_ros import events, files
+from rpent_ros.cerebrums.recipe import RecipeWriter
 from rpent_ros.errors import (
+    BadOutputDir,
     Canceled,
     ErrorCode,
     InvalidRequest,
+    RpentError,
     TimeLimit,
     TurnLimit,
     from_code,
@@ -34,8 +37,6 @@ FATAL = frozenset({
     ErrorCode.NO_PRIVILEGED_SCENE,
     ErrorCode.BAD_OUTPUT_DIR,
 })
-# Calls that were refused before anything ran: not part of a recipe.
-_NOT_RUN = frozenset({ErrorCode.UNKNOWN_TOOL, ErrorCode.BAD_ARGUMENTS, ErrorCode.TOOL_BUSY})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +106,22 @@ class Session:
         self._started = time.monotonic()
         self._messages: list[dict[str, Any]] = []
         self._toolkit: Toolkit | None = None
+        self._recipe: RecipeWriter | None = None
         self.write_transcript()
 
-    def attach(self, toolkit: Toolkit) -> None:
-        """Use this toolkit, which was built with `should_stop` of this session."""
+    def attach(self, toolkit: Toolkit, facts: Mapping[str, Any]) -> None:
+        """Use this toolkit, which was built with `should_stop` of this session.
+
+        Args:
+          toolkit: the tools.
+          facts: what the run is about, for the recipe.
+
+        Raises:
+          BadOutputDir: the recipe cannot be written.
+        """
         self._toolkit = toolkit
+        with files.writing(self._run.path, self._run.recipe.name):
+            self._recipe = RecipeWriter(self._run.recipe, facts)
 
     @property
     def specs(self) -> list[dict[str, Any]]:
@@ -135,23 +147,31 @@ class Session:
 
         Raises:
           Canceled, TurnLimit, TimeLimit: the run is over.
+          BadOutputDir: the call cannot be written down.
           RpentError: a component failed; see FATAL.
         """
         self._check()
         if 0 < self.limits.max_tool_calls <= self.turns:
             raise TurnLimit(f'all {self.limits.max_tool_calls} tool calls are used up')
         self.turns += 1
-        arguments = files.plain(dict(arguments)) if isinstance(arguments, Mapping) else arguments
-        self._emit(events.TOOL_CALL, name, {'arguments': arguments})
+        # Exactly what is executed, so that the recipe repeats it to the last bit.
+        given = files.plain(arguments, exact=True)
+        in_recipe = self._begin(name, given)
+        self._emit(events.TOOL_CALL, name, {'arguments': given})
         begun = time.monotonic()
-        result = self._tools.call(name, arguments)
+        result = self._tools.call(name, given)
         shown = result.to_json()
         shown['seconds'] = round(time.monotonic() - begun, 3)
         self.control_steps += int(result.data.get('steps') or 0)
         paths = [str(image.path) for image in result.images]
         self.privileged = self.privileged or bool(result.data.get('privileged'))
-        self._write_down(name, arguments, result, shown, paths)
         self._emit(events.TOOL_RESULT, name, {**shown, 'image_paths': paths})
+        try:
+            self._end(name, result, in_recipe, shown, paths)
+        except BadOutputDir:
+            # What failed first is the cause.
+            if result.code not in FATAL:
+                raise
         if result.code in FATAL:
             raise from_code(result.code, result.message)
         if not result.ends_run:
@@ -178,17 +198,22 @@ class Session:
         ))
 
     def write_transcript(self, **more: Any) -> None:
-        """Bring the transcript up to date; `more` is added at its top level."""
-        files.write_json(
-            self._run.transcript,
-            {
-                'schema_version': 1,
-                'run_id': self._run_id,
-                'tool_calls': self.turns,
-                **more,
-                'messages': self._messages,
-            },
-        )
+        """Bring the transcript up to date; `more` is added at its top level.
+
+        Raises:
+          BadOutputDir: it cannot be written; the one before is intact.
+        """
+        with files.writing(self._run.path, self._run.transcript.name):
+            files.write_json(
+                self._run.transcript,
+                {
+                    'schema_version': 1,
+                    'run_id': self._run_id,
+                    'tool_calls': self.turns,
+                    **more,
+                    'messages': self._messages,
+                },
+            )
 
     @property
     def _tools(self) -> Toolkit:
@@ -204,20 +229,44 @@ class Session:
                 f'the run used up its {self.limits.max_seconds:g} s after {self.turns} tool calls'
             )
 
-    def _write_down(
+    def _begin(self, name: str, arguments: Any) -> bool:
+        """Write a call down before it is made, so that a run that is killed tells of it.
+
+        Returns:
+          True if the call is in the recipe: the tool exists, may move the robot or end the run,
+          and accepts the arguments.
+        """
+        self._messages.append({'role': 'assistant', 'tool': name, 'arguments': arguments})
+        self.write_transcript()
+        try:
+            tool, filled = self._tools.checked(name, arguments)
+        except RpentError:
+            return False
+        # What only looks, or writes notes, has no effect on the robot.
+        if tool.reads_only or self._recipe is None:
+            return False
+        with files.writing(self._run.path, self._run.recipe.name):
+            self._recipe.begin(self.turns, name, filled)
+        return True
+
+    def _end(
         self,
         name: str,
-        arguments: Any,
         result: ToolResult,
+        in_recipe: bool,
         shown: Mapping[str, Any],
         paths: list[str],
     ) -> None:
-        self._messages.append({'role': 'assistant', 'tool': name, 'arguments': arguments})
+        """Write down how a call went."""
         self._messages.append({'role': 'tool', 'tool': name, 'result': shown, 'images': paths})
         self.write_transcript()
-        if result.code not in _NOT_RUN:
-            line = {'turn': self.turns, 'tool': name, 'arguments': arguments, 'ok': result.ok}
-            files.append_json_line(self._run.recipe, line)
+        if not in_recipe or self._recipe is None:
+            return
+        with files.writing(self._run.path, self._run.recipe.name):
+            if result.code == ErrorCode.TOOL_BUSY:
+                self._recipe.drop()
+            else:
+                self._recipe.end(code=result.code.name, steps=result.data.get('steps'))
 
     def _emit(self, kind: str, name: str, data: Mapping[str, Any]) -> None:
         event = events.Event(

@@ -16,7 +16,6 @@ from PIL import Image
 from rpent_ros import files
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.specs import CameraSpec, DriverSpec
-from rpent_ros.errors import BadOutputDir
 from rpent_ros.ports import EnvClient
 from rpent_ros.primitives import report
 from rpent_ros.primitives.settings import ManipulationSettings
@@ -71,15 +70,18 @@ def dump_state(
     """
     output_dir = pathlib.Path(output_dir)
     observation, shots = _photograph(driver)
-    try:
-        views = _write_images(output_dir, step_idx, shots)
-        entry = files.plain(_entry(driver.spec, observation, step_idx, views, log))
-        States(output_dir).append(entry)
-    except OSError as error:
-        raise BadOutputDir(
-            f'{output_dir}: cannot write state dump {step_idx}: {error.strerror or error}; '
-            'free some space or choose another output_dir'
-        ) from None
+    with files.writing(output_dir, f'state dump {step_idx}'):
+        views = _views(step_idx, shots)
+        paths = [output_dir / path for view in views for path in (view.rgb, view.depth) if path]
+        try:
+            _write_images(paths, shots)
+            entry = files.plain(_entry(driver.spec, observation, step_idx, views, log))
+            States(output_dir).append(entry)
+        except OSError:
+            # Pictures that no manifest names help nobody; the space may still take the result.
+            for path in paths:
+                path.unlink(missing_ok=True)
+            raise
     best = {frame.name: dataclasses.replace(frame, depth=None) for _, frame in shots}
     command = log.get('command') or {}
     return StepDump(
@@ -135,36 +137,36 @@ def _factor(camera: CameraSpec, size: tuple[int, int]) -> int | None:
     return factor if size == (camera.width * factor, camera.height * factor) else None
 
 
-def _write_images(
-    output_dir: pathlib.Path, step_idx: int, shots: list[tuple[str, CameraFrame]]
-) -> list[View]:
-    """Encode in parallel (zlib releases the interpreter lock) and write."""
+def _views(step_idx: int, shots: list[tuple[str, CameraFrame]]) -> list[View]:
+    """The manifest's entry of each image."""
     views: list[View] = []
-    jobs: list[tuple[str, NDArray[Any]]] = []
     for resolution, frame in shots:
         stem = f'{step_idx:02d}_{frame.name}' + ('_high' if resolution == HIGH else '')
-        rgb, depth = f'images/{stem}.png', ''
-        jobs.append((rgb, np.asarray(frame.rgb)))
-        if frame.depth is not None:
-            depth = f'depth/{stem}.png'
-            jobs.append((depth, encode_depth(frame.depth)))
         views.append(View(
             frame.name,
             resolution=resolution,
-            rgb=rgb,
-            depth=depth,
+            rgb=f'images/{stem}.png',
+            depth=f'depth/{stem}.png' if frame.depth is not None else '',
             width=frame.size[0],
             height=frame.size[1],
             intrinsics=frame.intrinsics,
             pose=frame.pose,
         ))
-    for folder in ('images', 'depth'):
-        (output_dir / folder).mkdir(exist_ok=True)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        encoded = pool.map(_png, [pixels for _, pixels in jobs])
-        for (name, _), data in zip(jobs, encoded, strict=True):
-            files.write_bytes(output_dir / name, data)
     return views
+
+
+def _write_images(paths: list[pathlib.Path], shots: list[tuple[str, CameraFrame]]) -> None:
+    """Encode in parallel (zlib releases the interpreter lock) and write."""
+    pixels: list[NDArray[Any]] = []
+    for _, frame in shots:
+        pixels.append(np.asarray(frame.rgb))
+        if frame.depth is not None:
+            pixels.append(encode_depth(frame.depth))
+    for folder in {path.parent for path in paths}:
+        folder.mkdir(exist_ok=True)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for path, data in zip(paths, pool.map(_png, pixels), strict=True):
+            files.write_bytes(path, data)
 
 
 def _png(pixels: NDArray[Any]) -> bytes:

@@ -94,14 +94,23 @@ class Toolkit:
             raise UnknownTool(f'unknown tool {name!r}; known tools: {known}')
         return self._tools[name]
 
+    def checked(self, name: str, arguments: Any) -> tuple[Tool, dict[str, Any]]:
+        """The tool of that name and its arguments, with defaults filled in.
+
+        Raises:
+          UnknownTool: there is none.
+          BadArguments: the arguments do not fit.
+        """
+        tool = self.tool(name)
+        return tool, schema.check(name, tool.definition.input_schema, arguments)
+
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run a tool.  Whatever goes wrong in a foreseen way is a result with a code.
 
         Only one tool that moves or ends the run is active at a time; readers may run beside it.
         """
         try:
-            tool = self.tool(name)
-            checked = schema.check(name, tool.definition.input_schema, arguments)
+            tool, checked = self.checked(name, arguments)
             if tool.reads_only:
                 return ToolResult.of(tool.handler(**checked))
             return self._call_alone(tool, checked)

@@ -8,8 +8,9 @@ import threading
 import pytest
 import yaml
 
-from rpent_ros import events
+from rpent_ros import __version__, events
 from rpent_ros.agent import run_task
+from rpent_ros.cerebrums import recipe
 from rpent_ros.cerebrums.base import CerebrumResult, Steering
 from rpent_ros.errors import BadArguments, BagFailed, ErrorCode, PeerDied
 from rpent_ros.run import RunConfig
@@ -73,6 +74,7 @@ def run(config, env, vla, listener):
             cerebrum=planner and Planner(planner), **more,
         )  # fmt: skip
 
+    go.config = config
     return go
 
 
@@ -151,7 +153,8 @@ def test_a_recipe_repeats_a_run_exactly(run, robot, tmp_path):
         output_dir=str(tmp_path / 'again'),
         recipe=f'{first.output_dir}/recipe_fake_pick_t0_s1.jsonl',
     )
-    assert (again.achieved, again.tool_calls, again.steps) == (True, 5, first.steps)
+    # The recipe leaves out the one call that only looked.
+    assert (again.achieved, again.tool_calls, again.steps) == (True, 4, first.steps)
     assert robot._world.to_vector().tolist() == end
 
 
@@ -291,11 +294,11 @@ def test_wrong_requests_are_refused_in_one_sentence(run, changes, code, message)
 
 
 def test_a_recipe_with_an_unknown_tool_is_refused_before_anything_moves(run, env, tmp_path):
-    recipe = tmp_path / 'r.jsonl'
-    recipe.write_text('{"tool": "release"}\n{"tool": "fly"}\n')
-    result = run(recipe=str(recipe))
+    path = tmp_path / 'r.jsonl'
+    path.write_text('{"tool": "release"}\n{"tool": "fly"}\n')
+    result = run(recipe=str(path))
     assert (result.status, result.code, result.steps) == ('refused', ErrorCode.BAD_RECIPE, 0)
-    assert result.message.startswith(f"recipe {recipe}, line 2: unknown tool 'fly'; known tools: ")
+    assert result.message.startswith(f"recipe {path}, line 2: unknown tool 'fly'; known tools: ")
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(run, config, tmp_path):
@@ -368,16 +371,112 @@ def test_an_instruction_of_ones_own(run, robot, vla):
     assert result.to_json()['instruction'] == 'pick up the green cube and place it in the bin'
 
 
-def test_wrong_arguments_do_not_enter_the_recipe(run):
+def recipe_lines(result):
+    lines = text(result, 'recipe_fake_pick_t0_s1.jsonl').splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_a_recipe_says_what_it_was_made_for(run):
+    result = run()
+    facts, *calls = recipe_lines(result)
+    assert facts == {
+        'recipe': 1, 'run_id': result.run_id, 'robot': 'fake', 'suite': 'fake_pick', 'task': 0,
+        'seed': 1, 'instruction': SENTENCE, 'policy': 'cheating', 'cerebrum': 'scripted',
+        'rpent_ros': __version__,
+    }  # fmt: skip
+    assert [call['tool'] for call in calls] == ['pi0_pick', 'move_to', 'pi0_doubled', 'finish']
+    assert [call['turn'] for call in calls] == [2, 3, 4, 5]
+    assert sum(call.get('steps', 0) for call in calls) == result.steps
+    assert calls[1]['arguments'].keys() == {'xyz', 'yaw', 'gripper', 'speed'}
+    assert calls[1]['arguments']['gripper'] == 'keep'
+
+
+def test_calls_that_only_look_or_were_refused_do_not_enter_the_recipe(run):
     def clumsy(tools):
+        tools.call('view_env_state', {})
         assert tools.call('move_to', {'x': 1}).code == BadArguments.code
+        assert tools.call('fly', {}).code == ErrorCode.UNKNOWN_TOOL
         assert tools.call('move_to', {'xyz': [0.4, 0.0, 9.0]}).code == ErrorCode.OUT_OF_WORKSPACE
         tools.call('release', {})
         return CerebrumResult(Claim('stuck', ''))
 
-    result = run(clumsy)
-    lines = text(result, 'recipe_fake_pick_t0_s1.jsonl').splitlines()
-    assert [json.loads(line)['tool'] for line in lines] == ['move_to', 'release']
+    _, moved, released = recipe_lines(run(clumsy))
+    assert (moved['turn'], moved['tool'], moved['ok']) == (4, 'move_to', False)
+    assert moved['code'] == 'OUT_OF_WORKSPACE'
+    assert (released['tool'], released['ok']) == ('release', True)
+
+
+def test_numbers_reach_tool_and_recipe_to_the_last_bit(run, env):
+    x = 0.45 + 1e-13
+    goals = []
+    moved = env.move_to
+
+    def listen(goal, *, should_stop):
+        goals.append(goal)
+        return moved(goal, should_stop=should_stop)
+
+    env.move_to = listen
+    result = run(lambda tools: tools.call('move_to', {'xyz': [x, 0.0, 0.3]}))
+    assert goals[0].target.position[0] == x
+    assert recipe_lines(result)[1]['arguments']['xyz'] == [x, 0.0, 0.3]
+
+
+def test_a_number_that_is_none_is_refused_not_taken_for_null(run):
+    def careless(tools):
+        answer = tools.call('move_to', {'xyz': [0.45, 0.0, 0.3], 'yaw': float('nan')})
+        assert answer.code == ErrorCode.BAD_ARGUMENTS
+        assert answer.message == 'move_to: yaw: expected a finite number, got nan'
+
+    result = run(careless)
+    assert result.steps == 0
+    assert len(recipe_lines(result)) == 1
+
+
+def test_a_call_that_was_cut_off_is_in_transcript_and_recipe(run, env):
+    def killed(goal, *, should_stop):
+        raise KeyboardInterrupt
+
+    env.move_to = killed
+    with pytest.raises(KeyboardInterrupt):
+        run(lambda tools: tools.call('move_to', {'xyz': [0.45, 0.0, 0.3]}))
+    folder = pathlib.Path(run.config.output_dir)
+    last = json.loads((folder / 'recipe_fake_pick_t0_s1.jsonl').read_text().splitlines()[-1])
+    assert (last['tool'], 'ok' in last) == ('move_to', False)
+    messages = json.loads((folder / 'transcript_fake_pick_t0_s1.json').read_text())['messages']
+    assert messages[-1]['tool'] == 'move_to'
+
+
+@pytest.mark.parametrize('reason', ['cancelled', 'interrupted'])
+def test_the_recipe_of_a_run_that_was_stopped_can_be_played(run, env, reason):
+    stop = StopFlag()
+    moved = env.move_to
+
+    def stopped_meanwhile(goal, *, should_stop):
+        stop.set(reason)
+        return moved(goal, should_stop=should_stop)
+
+    env.move_to = stopped_meanwhile
+    result = run(stop=stop)
+    loaded = recipe.load(pathlib.Path(result.output_dir) / 'recipe_fake_pick_t0_s1.jsonl')
+    assert [call.tool for call in loaded.calls] == ['pi0_pick', 'move_to']
+    assert loaded.calls[-1].notes['code'] == 'CANCELED'
+
+
+def test_the_recipe_of_a_run_that_failed_can_be_played(run, env):
+    def gone(goal, *, should_stop):
+        raise PeerDied('/fake/driver/move_to: the server disappeared')
+
+    env.move_to = gone
+    result = run()
+    loaded = recipe.load(pathlib.Path(result.output_dir) / 'recipe_fake_pick_t0_s1.jsonl')
+    assert [(call.tool, call.notes['ok']) for call in loaded.calls] == [
+        ('pi0_pick', True), ('move_to', False),
+    ]  # fmt: skip
+
+
+def test_a_run_that_was_refused_has_no_recipe(run):
+    result = run(suite='fake_pic')
+    assert not list(pathlib.Path(result.output_dir).glob('recipe_*'))
 
 
 def test_lines_for_people(run, listener):

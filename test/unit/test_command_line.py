@@ -91,7 +91,7 @@ def test_output_folder_that_holds_something(
     assert main_module.main([*FAKE, '--output-dir', str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
         f'rpent run: output_dir {tmp_path} is not empty (it holds mine.txt); choose another '
-        'folder or allow overwriting\n'
+        'folder, or set overwrite to replace the run in this one\n'
     )
 
 
@@ -109,8 +109,8 @@ def test_output_folder_that_is_a_file(
 def test_output_folder_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert main_module.main([*FAKE, '--output-dir', '/proc/run']) == 2
     assert capsys.readouterr().err == (
-        'rpent run: output_dir /proc/run cannot be written: No such file or directory; choose '
-        'another folder\n'
+        'rpent run: output_dir /proc/run cannot be written to: No such file or directory; '
+        'choose another folder\n'
     )
 
 

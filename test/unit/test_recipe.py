@@ -29,7 +29,16 @@ def test_lines_comments_and_notes(tmp_path):
 @pytest.mark.parametrize(
     ('text', 'message'),
     [
-        ('', 'recipe {path} is empty; expected one tool call a line'),
+        ('', 'recipe {path} holds no tool call; expected one a line'),
+        (
+            '{"recipe": 1, "robot": "fake"}\n',
+            'recipe {path} holds no tool call; expected one a line',
+        ),
+        (
+            '{"recipe": 2}\n{"tool": "release"}',
+            'recipe {path}, line 1: expected format version 1 to 1, got 2; a newer rpent_ros '
+            'wrote it, so upgrade this one',
+        ),
         (
             '{"tool": "release"}\n{oops\n',
             "recipe {path}, line 2: expected a JSON object, got '{{oops' (Expecting property name "
@@ -42,7 +51,8 @@ def test_lines_comments_and_notes(tmp_path):
         ),
         (
             '{"tool": "release", "args": {}}',
-            "recipe {path}, line 1: unknown key 'args'; known keys: tool, arguments, ok, turn",
+            "recipe {path}, line 1: unknown key 'args'; known keys: tool, arguments, code, "
+            'ok, steps, turn',
         ),
         (
             '{"tool": "move_to", "arguments": [1]}',
@@ -55,6 +65,22 @@ def test_bad_lines(tmp_path, text, message):
     with pytest.raises(BadRecipe) as error:
         recipe.load(path)
     assert str(error.value) == message.format(path=path)
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    writer = recipe.RecipeWriter(tmp_path / 'r.jsonl', {'robot': 'fake', 'seed': 3})
+    writer.begin(2, 'move_to', {'xyz': [0.1 + 0.2, 0.0, 1.0]})
+    writer.end(code='NOT_REACHED', steps=12)
+    writer.begin(3, 'release', {})
+    writer.drop()
+    writer.begin(5, 'release', {})
+    loaded = recipe.load(tmp_path / 'r.jsonl')
+    assert dict(loaded.facts) == {'robot': 'fake', 'seed': 3}
+    assert [(c.line, c.tool, dict(c.arguments), dict(c.notes)) for c in loaded.calls] == [
+        (2, 'move_to', {'xyz': [0.1 + 0.2, 0.0, 1.0]},
+         {'turn': 2, 'ok': False, 'code': 'NOT_REACHED', 'steps': 12}),
+        (3, 'release', {}, {'turn': 5}),
+    ]  # fmt: skip
 
 
 def test_missing_file(tmp_path):

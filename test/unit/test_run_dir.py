@@ -34,7 +34,7 @@ def test_folder_that_holds_something_is_refused(tmp_path):
         run_dir.create(tmp_path, 't')
     assert str(error.value) == (
         f'output_dir {tmp_path} is not empty (it holds a.txt and 1 more); '
-        'choose another folder or allow overwriting'
+        'choose another folder, or set overwrite to replace the run in this one'
     )
 
 
@@ -69,7 +69,7 @@ def test_a_folder_without_permission_is_refused(tmp_path):
         run_dir.create(tmp_path / 'sub', 't')
     tmp_path.chmod(0o700)
     assert str(error.value) == (
-        f'output_dir {tmp_path / "sub"} cannot be written: Permission denied; '
+        f'output_dir {tmp_path / "sub"} cannot be written to: Permission denied; '
         'choose another folder'
     )
 
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_exist_is_refused():
     with pytest.raises(BadOutputDir) as error:
         run_dir.create('/proc/rpent', 't')
     assert str(error.value) == (
-        'output_dir /proc/rpent cannot be written: No such file or directory; '
+        'output_dir /proc/rpent cannot be written to: No such file or directory; '
         'choose another folder'
     )
 

@@ -409,8 +409,9 @@ def test_a_full_disk_ends_the_call_and_keeps_what_was_written(make_toolkit, monk
     refused(
         toolkit.call('move_to', {'xyz': [0.45, 0.0, 0.3]}),
         ErrorCode.BAD_OUTPUT_DIR,
-        f'{toolkit.output_dir}: cannot write state dump 1: No space left on device; '
-        'free some space or choose another output_dir',
+        f'output_dir {toolkit.output_dir}: state dump 1 cannot be written: No space left on '
+        'device; free some space there, or choose a folder on another disk; what was written '
+        'before is intact',
     )
     assert (toolkit.output_dir / 'states.json').read_bytes() == before
 
