@@ -292,7 +292,7 @@ class DriverCore:
 
     def hold(self) -> None:
         """Have the robot stand still."""
-        self._robot.hold()
+        self._episode.hold()
 
     def close(self) -> None:
         """End the state log and release the robot."""
@@ -398,7 +398,7 @@ class DriverCore:
         settled: bool = False,
     ) -> MotionResult:
         if code != ErrorCode.OK:
-            self._robot.hold()
+            self._episode.hold()
         return MotionResult(
             code,
             message,

@@ -70,6 +70,7 @@ class Episode:
         self.steps = 0
         self.flags = StepStatus()
         self.gripper = self.spec.action.gripper_open
+        self._held = False
 
     def reset(self, *, suite: str, task: int, seed: int) -> tuple[Observation, Mapping[str, Any]]:
         """Start an episode; returns the state and the facts worth storing with results.
@@ -85,6 +86,7 @@ class Episode:
         self.number += 1
         self.steps = 0
         self.flags = StepStatus()
+        self._held = False
         self._instruction = info.instruction
         # Robots start an episode with an open hand.
         self.gripper = self.spec.action.gripper_open
@@ -119,7 +121,8 @@ class Episode:
         if self._state_log is not None:
             state = self._robot.simulator_state()
             if state is not None:
-                self._state_log.append(self._clock(), sent, state)
+                self._state_log.append(self._clock(), sent, state, held=self._held)
+        self._held = False
         return sent, clamps, status
 
     def observe(
@@ -189,6 +192,11 @@ class Episode:
             episode=self.number,
             step=self.steps,
         )
+
+    def hold(self) -> None:
+        """Have the robot stand still; the log remembers, since it may change what steps do."""
+        self._robot.hold()
+        self._held = True
 
     def close(self) -> None:
         """End the state log."""

@@ -100,6 +100,7 @@ class GraphConfig:
       memory_dirs: folders that the file tools may use besides the run.
       max_tool_calls, max_seconds: what the planner may spend; None leaves it to the files.
       params_file: one more ROS parameter file, read after the robot's; '' for none.
+      parameters: parameters by node that beat the files, but not what is chosen above.
     """
 
     robot: str
@@ -125,6 +126,7 @@ class GraphConfig:
     max_tool_calls: int | None = None
     max_seconds: float | None = None
     params_file: str = ''
+    parameters: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= _LARGEST_SEED:
@@ -177,7 +179,9 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
     layers = [spec.parameters] if spec.parameters is not None else []
     layers += [pathlib.Path(config.params_file).expanduser()] if config.params_file else []
     from_files = {
-        name: load_parameters([config_dir() / f'{name}.yaml', *layers], name) for name in NODES
+        name: load_parameters([config_dir() / f'{name}.yaml', *layers], name)
+        | dict(config.parameters.get(name, {}))
+        for name in NODES
     }
     suite = config.suite or str(from_files['driver'].get('suite', ''))
     check_task(spec, suite, config.task)
@@ -239,6 +243,33 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
         )
         for name in (*peers, 'agent')
     )
+
+
+def describe_replay(config: GraphConfig, recording: pathlib.Path) -> tuple[Process, ...]:
+    """The processes that play the actions of a logged episode: a driver, and who commands it.
+
+    Args:
+      config: the graph; of what a person chooses, planner and policy do not matter here.
+      recording: file of simulator states.
+
+    Raises:
+      RpentError: as `describe`.
+    """
+    driver = describe(dataclasses.replace(config, vla='none', record=False))[0]
+    replayer = Process(
+        'replayer',
+        module='rpent_ros.nodes.replayer',
+        namespace=driver.namespace,
+        parameters={
+            'robot': config.robot,
+            'recording': str(recording),
+            'output_dir': _absolute(config.output_dir),
+        },
+        after=('driver',),
+        ready_timeout=_READY_TIMEOUT_S['agent'],
+        ends_run=True,
+    )
+    return driver, replayer
 
 
 def check_task(spec: EnvSpec, suite: str, task: int) -> None:

@@ -63,6 +63,7 @@ class LocalEnv:
     def stop(self) -> None:
         """Stop and stay stopped until `resume`."""
         self.core.stop('stopped by request')
+        self.core.hold()
 
     def resume(self) -> None:
         """Allow motion again."""

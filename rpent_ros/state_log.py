@@ -1,19 +1,23 @@
 """The simulator's state after every control step, in a file that survives a crash.
 
-From it an episode can be rendered afterwards, at any size and from any camera.
+From it an episode can be rendered afterwards, at any size and from any camera, and its actions can
+be played again.
 
-File format: the line `RPENT-STATES 1`, one line of JSON (the header), then rows of little-endian
-float64 until the end.  A row is the driver's clock [s since the epoch], the action that was sent
-(D values, NaN in the first row, which is the state after reset), and the simulator's state (N
+File format: the line `RPENT-STATES 2`, one line of JSON (the header), then rows of little-endian
+float64 until the end.  A row is the driver's clock [s since the epoch], 1 if the robot was told to
+hold since the row before (which may change its controller's goal) or else 0, the action that was
+sent (D values, NaN in the first row, which is the state after reset), and the simulator's state (N
 values, simulator time [s] first).  The header has `action_size` D and `state_size` N besides
 everything that is needed to rebuild the scene.  Each row is one write, so a killed driver leaves
-at most one torn row, which the reader drops.
+at most one torn row, which the reader drops; a full disk ends the log after its last whole row.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import logging
+import os
 import pathlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -25,7 +29,11 @@ from rpent_ros.errors import InvalidRequest
 
 Vector = NDArray[np.float64]
 
-_MAGIC = b'RPENT-STATES 1\n'
+LOG = logging.getLogger('rpent_ros.state_log')
+
+_MAGIC = b'RPENT-STATES 2\n'
+# Values of a row before its action: time, hold.
+_LEADING = 2
 
 
 class StateLog:
@@ -66,24 +74,50 @@ class StateLog:
         self._action_size = action_size
         sizes = {'action_size': action_size, 'state_size': int(state.size)}
         text = json.dumps({**header, **sizes}, sort_keys=True)
-        self._file.write(_MAGIC + text.encode() + b'\n')
+        self._write(_MAGIC + text.encode() + b'\n')
         self.append(stamp, np.full(action_size, np.nan), state)
 
-    def append(self, stamp: int, action: Vector, state: Vector) -> None:
-        """Add the state after one control step; without an open file, do nothing."""
-        if self._file is None:
-            return
-        row = np.empty(1 + self._action_size + state.size, '<f8')
+    def append(self, stamp: int, action: Vector, state: Vector, *, held: bool = False) -> None:
+        """Add the state after one control step; without an open file, do nothing.
+
+        A disk that is full must not stop a robot: the log ends there, and says so once.
+
+        Args:
+          stamp: driver's clock [ns].
+          action: (D,) values sent.
+          state: (N,) simulator state.
+          held: the robot was told to hold since the row before.
+        """
+        row = np.empty(_LEADING + self._action_size + state.size, '<f8')
         row[0] = stamp * 1e-9
-        row[1 : 1 + self._action_size] = action
-        row[1 + self._action_size :] = state
-        self._file.write(row)
+        row[1] = held
+        row[_LEADING : _LEADING + self._action_size] = action
+        row[_LEADING + self._action_size :] = state
+        self._write(row.tobytes())
 
     def close(self) -> None:
         """Close the file, if one is open."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def _write(self, data: bytes) -> None:
+        """Write all of it, or nothing and end the log."""
+        if self._file is None:
+            return
+        size = os.fstat(self._file.fileno()).st_size
+        try:
+            written = self._file.write(data)
+            if written != len(data):
+                # The last free bytes took the beginning of it.
+                raise OSError('the disk is full')
+        except OSError as error:
+            LOG.error(
+                '%s cannot be written: %s; the simulator states of this episode are not logged '
+                'any further, the robot goes on', self.path, error.strerror or error,
+            )  # fmt: skip
+            os.ftruncate(self._file.fileno(), size)
+            self.close()
 
     def _open(self, number: int) -> tuple[BinaryIO, pathlib.Path]:
         while True:
@@ -100,14 +134,19 @@ class RecordedStates:
     """One episode: row 0 is the state after reset, row n the one after n control steps.
 
     Attributes:
+      path: the file.
       header: facts of the episode.
       times: (T,) driver's clock [s since the epoch].
+      held: (T,) True where the robot was told to hold since the row before.
       actions: (T, D) actions sent; NaN in row 0.
       states: (T, N) simulator states.
     """
 
+    path: pathlib.Path
+    _: dataclasses.KW_ONLY
     header: Mapping[str, Any]
     times: Vector
+    held: NDArray[np.bool_]
     actions: Vector
     states: Vector
 
@@ -118,17 +157,48 @@ def read_state_log(path: pathlib.Path | str) -> RecordedStates:
     Raises:
       InvalidRequest: not such a file.
     """
-    data = pathlib.Path(path).read_bytes()
+    path = pathlib.Path(path)
+    data = path.read_bytes()
     end = data.find(b'\n', len(_MAGIC))
     if not data.startswith(_MAGIC) or end < 0:
-        raise InvalidRequest(f'{path}: expected a file of simulator states, got something else')
+        raise InvalidRequest(
+            f'{path}: expected a file of simulator states that begins with '
+            f'{_MAGIC.decode().strip()}, got something else'
+        )
     header = json.loads(data[len(_MAGIC) : end])
-    split = 1 + header['action_size']
+    split = _LEADING + header['action_size']
     width = split + header['state_size']
     count = (len(data) - end - 1) // (8 * width)
     rows = np.frombuffer(data, '<f8', count * width, end + 1).reshape(count, width)
     return RecordedStates(
-        header, times=rows[:, 0], actions=rows[:, 1:split], states=rows[:, split:]
+        path,
+        header=header,
+        times=rows[:, 0],
+        held=rows[:, 1] != 0,
+        actions=rows[:, _LEADING:split],
+        states=rows[:, split:],
+    )
+
+
+def last_episode(folder: pathlib.Path) -> RecordedStates:
+    """The last episode of a run's state folder of which anything was logged.
+
+    Raises:
+      InvalidRequest: there is none.
+    """
+    unreadable: InvalidRequest | None = None
+    for path in reversed(state_logs(folder)):
+        try:
+            recorded = read_state_log(path)
+        except InvalidRequest as error:
+            # A driver that was killed at the end of a reset leaves half a header.
+            unreadable = unreadable or error
+            continue
+        if len(recorded.states):
+            return recorded
+    raise unreadable or InvalidRequest(
+        f'{folder}: expected simulator states of an episode, found none; did the run get as far '
+        'as a reset, and is the robot a simulator?'
     )
 
 

@@ -1,13 +1,15 @@
 """The episode as a video, rendered after the run from the logged simulator states.
 
-During a run nothing is rendered for it, so it costs the run nothing, and any size, any camera and
-any episode can be had later.
+During a run nothing is rendered for it, so it costs the run nothing, and any size and any camera
+can be had later, whatever became of the run.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import io
 import itertools
+import math
 import pathlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +20,11 @@ import yaml
 from numpy.typing import NDArray
 from PIL import Image
 
-from rpent_ros.errors import InvalidRequest
+from rpent_ros import files
+from rpent_ros.errors import InvalidRequest, UnknownCamera
 from rpent_ros.graph import load_parameters
 from rpent_ros.robot import Robot, load_robot_package
-from rpent_ros.state_log import RecordedStates, read_state_log, state_logs
+from rpent_ros.state_log import RecordedStates, last_episode
 
 STATE_FOLDER = 'sim_states'
 VIDEO_FILE = 'episode.mp4'
@@ -34,6 +37,9 @@ NODE_PARAMETERS = frozenset({
 # Sizes that are not a multiple of this make the encoder scale, which blurs.
 _BLOCK = 16
 _LARGEST_SIDE = 2048
+_LARGEST_RATE = 240
+# Keeps a picture that falls on a control step from showing the one before [control steps].
+_TINY = 1e-6
 _QUALITY = ['-crf', '20', '-preset', 'veryfast', '-movflags', '+faststart']
 
 
@@ -44,14 +50,15 @@ class VideoOptions:
     Attributes:
       cameras: shown side by side; empty: all of the robot's, at most two.
       size: width and height of each camera's picture [px], a multiple of 16.
-      every: show every n-th control step; playback is in real time.
+      fps: pictures per second of playback, which is in real time.  A picture shows the newest
+        control step of its moment; the last one shows the end.
       first, last: control steps to show; last -1: the end.
     """
 
     cameras: tuple[str, ...] = ()
     _: dataclasses.KW_ONLY
     size: int = 256
-    every: int = 2
+    fps: float = 10.0
     first: int = 0
     last: int = -1
 
@@ -61,8 +68,25 @@ class VideoOptions:
                 f'video size: expected a multiple of {_BLOCK} from {_BLOCK} to {_LARGEST_SIDE}, '
                 f'got {self.size}'
             )
-        if self.every < 1:
-            raise InvalidRequest(f'video every: expected 1 or above, got {self.every}')
+        if not 0.1 <= self.fps <= _LARGEST_RATE:
+            raise InvalidRequest(
+                f'video fps: expected 0.1 to {_LARGEST_RATE} pictures per second, got {self.fps:g}'
+            )
+
+    def rows(self, count: int, rate: float) -> NDArray[np.intp]:
+        """Which of `count` logged states, made at `rate` [Hz], the pictures show.
+
+        Raises:
+          InvalidRequest: there is no such control step.
+        """
+        last = count - 1 if self.last < 0 else self.last
+        if not 0 <= self.first <= last < count:
+            raise InvalidRequest(
+                f'video: expected control steps from 0 to {count - 1}, got {self.first} to {last}'
+            )
+        pictures = math.ceil((last - self.first) * self.fps / rate - _TINY) + 1
+        rows = self.first + np.floor(np.arange(pictures) * rate / self.fps + _TINY).astype(np.intp)
+        return np.minimum(rows, last)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +97,17 @@ class Video:
     frames: int
     duration: float
     seconds: float
+
+
+def logged_episode(folder: pathlib.Path) -> RecordedStates:
+    """The last episode that a run's driver logged.
+
+    Raises:
+      InvalidRequest: there is no such folder, or no episode in it.
+    """
+    if not folder.is_dir():
+        raise InvalidRequest(f'{folder}: expected the output folder of a run, found no folder')
+    return last_episode(folder / STATE_FOLDER)
 
 
 def render_run(
@@ -91,28 +126,22 @@ def render_run(
       on_frame: called with (frames done, frames in all).
 
     Raises:
-      InvalidRequest: the run logged no states, or its robot cannot show them again.
+      UnknownCamera: the robot has no such camera.
+      InvalidRequest: the run logged no states, its robot cannot show them again, or the file
+        cannot be written.
     """
     begun = time.monotonic()
-    recorded = _last_episode(folder)
+    recorded = logged_episode(folder)
+    target = _writable(path or folder / VIDEO_FILE, '.mp4')
     robot = _rebuild(folder, recorded.header)
     try:
-        cameras = options.cameras or tuple(c.name for c in robot.spec.cameras[:2])
-        rows = recorded.states[options.first :: options.every]
-        if options.last >= 0:
-            rows = recorded.states[options.first : options.last + 1 : options.every]
-        if not len(rows):
-            raise InvalidRequest(
-                f'video: expected control steps from 0 to {len(recorded.states) - 1}, got '
-                f'{options.first} to {options.last}'
-            )
-        rate = float(recorded.header['rate']) / options.every
-        target = path or folder / VIDEO_FILE
-        pictures = _pictures(robot, rows, cameras, options.size)
-        count = _encode(target, pictures, rate, len(rows), on_frame)
+        cameras = _checked(options.cameras or tuple(c.name for c in robot.spec.cameras[:2]), robot)
+        rows = options.rows(len(recorded.states), float(recorded.header['rate']))
+        pictures = _pictures(robot, recorded.states[rows], cameras, options.size)
+        count = _encode(target, pictures, options.fps, len(rows), on_frame)
     finally:
         robot.close()
-    return Video(target, count, count / rate, time.monotonic() - begun)
+    return Video(target, count, count / options.fps, time.monotonic() - begun)
 
 
 def write_still(
@@ -138,25 +167,41 @@ def write_still(
     Raises:
       InvalidRequest: as `render_run`.
     """
-    recorded = _last_episode(folder)
+    recorded = logged_episode(folder)
+    rows = VideoOptions(size=size, first=max(step, 0), last=step).rows(
+        len(recorded.states), float(recorded.header['rate'])
+    )
     robot = _rebuild(folder, recorded.header)
     try:
-        picture = next(_pictures(robot, recorded.states[step:][:1], (camera,), size))
+        cameras = _checked((camera,), robot)
+        target = _writable(path or folder / f'{camera}.png', '.png')
+        picture = next(_pictures(robot, recorded.states[rows[-1:]], cameras, size))
     finally:
         robot.close()
-    target = path or folder / f'{camera}.png'
-    Image.fromarray(picture).save(target)
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, 'PNG')
+    files.write_bytes(target, buffer.getvalue())
     return target
 
 
-def _last_episode(folder: pathlib.Path) -> RecordedStates:
-    logs = state_logs(folder / STATE_FOLDER)
-    if not logs:
-        raise InvalidRequest(
-            f'{folder}: expected simulator states in {STATE_FOLDER}/, found none; did the run get '
-            'as far as a reset, and is the robot a simulator?'
-        )
-    return read_state_log(logs[-1])
+def _checked(cameras: tuple[str, ...], robot: Robot) -> tuple[str, ...]:
+    """The cameras, if the robot has them all."""
+    known = [camera.name for camera in robot.spec.cameras]
+    for name in cameras:
+        if name not in known:
+            raise UnknownCamera(
+                f'unknown camera {name!r}; known cameras: {", ".join(known) or "none"}'
+            )
+    return cameras
+
+
+def _writable(path: pathlib.Path, suffix: str) -> pathlib.Path:
+    """The path, if a file of that kind can be made there."""
+    if path.suffix.lower() != suffix:
+        raise InvalidRequest(f'{path}: expected a file name that ends in {suffix}')
+    if not path.absolute().parent.is_dir():
+        raise InvalidRequest(f'{path}: expected a folder that exists; make it first')
+    return path
 
 
 def _rebuild(folder: pathlib.Path, header: Mapping[str, Any]) -> Robot:

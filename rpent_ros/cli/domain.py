@@ -19,6 +19,19 @@ LARGEST = 232
 _PORT_BASE, _PORT_GAIN, _PORT_OFFSET = 7400, 250, 10
 
 
+def choose(domain: int | None) -> None:
+    """Have this process and those that it starts use a domain id; None leaves it as it is.
+
+    Raises:
+      InvalidRequest: there is no such domain id.
+    """
+    if domain is None:
+        return
+    if not 0 <= domain <= LARGEST:
+        raise InvalidRequest(f'domain-id: expected 0 to {LARGEST}, got {domain}')
+    os.environ['ROS_DOMAIN_ID'] = str(domain)
+
+
 @contextlib.contextmanager
 def claimed_domain(
     environ: Mapping[str, str] = os.environ, *, folder: pathlib.Path | None = None

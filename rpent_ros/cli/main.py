@@ -1,4 +1,4 @@
-"""The command line: `rpent run | demo | render | test | doctor`.
+"""The command line: `rpent run | demo | replay | render | test | doctor`.
 
 Without a command the options are those of `run`, as in
 `python -m rpent_ros.cli.main --env libero --suite libero_object --task 2 --seed 0`.
@@ -16,6 +16,7 @@ from rpent_ros import exit_codes
 COMMANDS = {
     'run': ('rpent_ros.cli.run', 'run one task through the whole graph'),
     'demo': ('rpent_ros.cli.demo', 'a LIBERO task, solved before your eyes; needs no GPU, no key'),
+    'replay': ('rpent_ros.cli.replay', 'play a run again and compare the states, bit for bit'),
     'render': ('rpent_ros.cli.render', "make episode.mp4 from a run's logged states"),
     'test': ('rpent_ros.cli.test', 'run the tests'),
     'doctor': ('rpent_ros.cli.doctor', 'check this machine'),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from rpent_ros import exit_codes
-from rpent_ros.cli.arguments import Parser, integer
+from rpent_ros.cli.arguments import Parser, integer, number
 from rpent_ros.errors import ErrorCode, RpentError
 
 _PROGRESS_PERIOD_S = 5.0
@@ -29,10 +29,13 @@ def main(argv: Sequence[str]) -> int:
             return 0
         video = render_run(
             folder,
-            VideoOptions(tuple(options.camera), size=options.size, every=options.every),
+            VideoOptions(tuple(options.camera), size=options.size, fps=options.fps),
             path=output,
             on_frame=_Progress(),
         )
+    except OSError as error:
+        print(f'rpent render: {output or folder}: {error.strerror or error}', file=sys.stderr)
+        return exit_codes.COMPONENT_FAILED
     except RpentError as error:
         print(f'rpent render: {error}', file=sys.stderr)
         is_usage = error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_CAMERA)
@@ -56,9 +59,10 @@ def _parser() -> Parser:
     add('--camera', action='append', default=[], metavar='NAME',
         help='camera to show, may be repeated (default: the first two, side by side)')
     add('--size', type=integer, default=256, metavar='PX', help='of each camera (default: 256)')
-    add('--every', type=integer, default=2, metavar='N',
-        help='show every N-th control step (default: 2)')
-    add('--output', default='', metavar='FILE', help='default: episode.mp4 in RUN_DIR')
+    add('--fps', type=number, default=10.0, metavar='N',
+        help='pictures per second; playback is in real time (default: 10)')
+    add('-o', '--output', default='', metavar='FILE',
+        help='.mp4 (default: episode.mp4 in RUN_DIR), or .png with --still')
     add('--still', default='', metavar='CAMERA', help='write the last picture of a camera as PNG')
     return out  # fmt: skip
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import os
 import pathlib
 import sys
 from collections.abc import Sequence
 
 from rpent_ros import exit_codes
 from rpent_ros.cli.arguments import Parser, integer, number
-from rpent_ros.cli.domain import LARGEST
+from rpent_ros.cli.domain import choose
 from rpent_ros.cli.supervised_run import SupervisedRun
-from rpent_ros.errors import InvalidRequest, RpentError
+from rpent_ros.errors import RpentError
 from rpent_ros.graph import GraphConfig
 from rpent_ros.run_dir import recipe_tag
 
@@ -75,10 +74,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
       RpentError: wrong usage; nothing has been started.
     """
-    if options.domain_id is not None:
-        if not 0 <= options.domain_id <= LARGEST:
-            raise InvalidRequest(f'domain-id: expected 0 to {LARGEST}, got {options.domain_id}')
-        os.environ['ROS_DOMAIN_ID'] = str(options.domain_id)
+    choose(options.domain_id)
     config = graph_config(options)
     return SupervisedRun(config, video=not options.no_video).execute()
 

@@ -23,41 +23,52 @@ class SupervisedRun:
     Args:
       config: the graph, with an output folder.
       video: render episode.mp4 afterwards.
+      processes: the processes of the graph; None: those that `config` describes.
+      title: what is run, for people; '' names the planner.
 
     Raises:
       RpentError: the graph cannot be started as described; nothing has been started.
     """
 
-    def __init__(self, config: GraphConfig, *, video: bool = True) -> None:
+    def __init__(
+        self,
+        config: GraphConfig,
+        *,
+        video: bool = True,
+        processes: tuple[Process, ...] | None = None,
+        title: str = '',
+    ) -> None:
         self._config = config
         self._video = video
-        self._processes = describe(config)
-        agent = self._processes[-1].parameters
-        tag = run_dir.recipe_tag(agent['suite'], agent['task'], agent['seed'])
+        self._processes = processes or describe(config)
+        self._title = title or f'cerebrum {config.cerebrum}'
+        # The suite may come from a parameter file.
+        self._suite = str(self._processes[0].parameters.get('suite', ''))
+        tag = run_dir.recipe_tag(self._suite, config.task, config.seed)
         self._folder = run_dir.create(config.output_dir, tag, overwrite=config.overwrite)
+        self.result: dict[str, Any] = {}
 
     def execute(self) -> int:
-        """Run; returns the exit code."""
+        """Run; returns the exit code, and leaves the content of result.json in `result`."""
         os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
         with claimed_domain() as domain:
             os.environ['ROS_DOMAIN_ID'] = str(domain)
             self._announce(domain)
             outcome = self._supervise()
-        result = self._conclude(outcome)
-        code = exit_code(outcome, result)
+        self.result = self._conclude(outcome)
+        code = exit_code(outcome, self.result)
         if self._video and code in (0, 1):
             self._render()
-        self._report(result)
+        self._report(self.result)
         return code
 
     def _announce(self, domain: int) -> None:
-        agent = self._processes[-1].parameters
+        config = self._config
         where = 'this machine only'
         if os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] != 'LOCALHOST':
             where = f"discovery range {os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE']}"
         _say(
-            f'{self._config.robot}: {agent["suite"]} task {agent["task"]} seed {agent["seed"]}, '
-            f'cerebrum {agent["cerebrum"]}'
+            f'{config.robot}: {self._suite} task {config.task} seed {config.seed}, {self._title}'
         )
         _say(f'ROS_DOMAIN_ID {domain} ({where}), namespace {self._processes[-1].namespace}')
         _say(f'output: {shown(self._folder.path)}')
@@ -68,7 +79,7 @@ class SupervisedRun:
         begun = time.monotonic()
 
         def show_line(name: str, line: str) -> None:
-            if name == 'agent' and not line.startswith('{'):
+            if name == self._processes[-1].name and not line.startswith('{'):
                 _say(line)
 
         def show_ready(name: str) -> None:

@@ -125,6 +125,7 @@ def config_from(robot: str, values: dict[str, str]) -> GraphConfig:
         output_dir = str(pathlib.Path('runs') / f'{now}_{tag}')
     same = ('suite', 'instruction', 'cerebrum', 'recipe', 'model', 'vla', 'vla_endpoint',
             'namespace', 'physics', 'params_file')  # fmt: skip
+    texts: dict[str, Any] = {name: values[name] for name in same}
     return GraphConfig(
         robot,
         task=task,
@@ -138,7 +139,7 @@ def config_from(robot: str, values: dict[str, str]) -> GraphConfig:
         memory_dirs=tuple(text for text in values['memory_dirs'].split(',') if text),
         max_tool_calls=_optional(_whole, 'max_tool_calls', values['max_tool_calls']),
         max_seconds=_optional(_number, 'max_seconds', values['max_seconds']),
-        **{name: values[name] for name in same},
+        **texts,
     )
 
 

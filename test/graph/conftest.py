@@ -26,16 +26,21 @@ SLOW = """\
 """
 
 
-class Run:
-    """One `rpent run` of the fake robot."""
+FAKE = ('run', '--env', 'fake', '--suite', 'fake_pick', '--task', '1')
 
-    def __init__(self, folder: pathlib.Path, *options: str) -> None:
+
+class Run:
+    """One `rpent run` of the fake robot, or another command that starts a graph."""
+
+    def __init__(
+        self, folder: pathlib.Path, *options: str, command: tuple[str, ...] = FAKE
+    ) -> None:
         self.folder = folder
         env = {k: v for k, v in os.environ.items() if k != 'ROS_DOMAIN_ID'}
         self.process = subprocess.Popen(
             [
-                sys.executable, '-m', 'rpent_ros.cli.main', 'run', '--env', 'fake',
-                '--suite', 'fake_pick', '--task', '1', '--output-dir', str(folder), *options,
+                sys.executable, '-m', 'rpent_ros.cli.main', *command,
+                '--output-dir', str(folder), *options,
             ],
             cwd=ROOT,
             env=env,
@@ -106,11 +111,16 @@ def start(tmp_path: pathlib.Path) -> Any:
     """Starts runs and ends them after the test."""
     runs: list[Run] = []
 
-    def make(*options: str, slow: bool = False, folder: str = 'out') -> Run:
+    def make(
+        *options: str,
+        slow: bool = False,
+        folder: str = 'out',
+        command: tuple[str, ...] = FAKE,
+    ) -> Run:
         if slow:
             (tmp_path / 'slow.yaml').write_text(SLOW)
             options = (*options, '--params-file', str(tmp_path / 'slow.yaml'))
-        runs.append(Run(tmp_path / folder, *options))
+        runs.append(Run(tmp_path / folder, *options, command=command))
         return runs[-1]
 
     yield make

@@ -54,12 +54,20 @@ FAKE = ['run', '--env', 'fake', '--suite', 'fake_pick']
         ),
         (
             ['fly'],
-            "rpent: unknown command 'fly'; known commands: run, demo, render, test, doctor",
+            "rpent: unknown command 'fly'; known commands: run, demo, replay, render, test, "
+            'doctor',
         ),
         (
             ['render', '/no/folder'],
-            'rpent render: /no/folder: expected simulator states in sim_states/, found none; did '
-            'the run get as far as a reset, and is the robot a simulator?',
+            'rpent render: /no/folder: expected the output folder of a run, found no folder',
+        ),
+        (
+            ['replay', '/no/folder'],
+            'rpent replay: /no/folder: expected the output folder of a run, found no folder',
+        ),
+        (
+            ['render', '/no/folder', '--fps', 'fast'],
+            "rpent render: argument --fps: expected a number, got 'fast'; see rpent render --help",
         ),
         (
             ['render', '/no/folder', '--size', '250'],
@@ -116,7 +124,7 @@ def test_output_folder_that_cannot_be_written(capsys: pytest.CaptureFixture[str]
 
 def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main_module.main(['--help']) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:7]] == list(
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:8]] == list(
         main_module.COMMANDS
     )
     assert main_module.main([]) == 2

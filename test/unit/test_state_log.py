@@ -12,7 +12,9 @@ def write(log, rows, episode=1):
         {'episode': episode, 'suite': 's'}, stamp=1_500_000_000, action_size=2, state=np.zeros(3)
     )
     for n in range(rows):
-        log.append(2_000_000_000 + n, np.array([n, -n]), np.array([0.1, 0.2, n]))
+        log.append(
+            2_000_000_000 + n, np.array([n, -n]), np.array([0.1, 0.2, n]), held=n == 1
+        )
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -22,12 +24,13 @@ def test_what_is_written_is_read(tmp_path):
     back = read_state_log(log.path)
     assert back.header == {'episode': 1, 'suite': 's', 'action_size': 2, 'state_size': 3}
     np.testing.assert_allclose(back.times, [1.5, 2.0, 2.000000001])
+    assert back.held.tolist() == [False, False, True]
     assert np.isnan(back.actions[0]).all()
     np.testing.assert_array_equal(back.actions[1:], [[0, 0], [1, -1]])
     np.testing.assert_array_equal(back.states, [[0, 0, 0], [0.1, 0.2, 0], [0.1, 0.2, 1]])
 
 
-@pytest.mark.parametrize('lost', [1, 8, 47])
+@pytest.mark.parametrize('lost', [1, 8, 55])
 def test_a_torn_last_row_is_dropped(tmp_path, lost):
     log = StateLog(tmp_path)
     write(log, 3)
@@ -64,7 +67,8 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(InvalidRequest) as caught:
         read_state_log(path)
     assert str(caught.value) == (
-        f'{path}: expected a file of simulator states, got something else'
+        f'{path}: expected a file of simulator states that begins with RPENT-STATES 2, got '
+        'something else'
     )
 
 

@@ -1,0 +1,1 @@
+"""Playing a finished run again, and telling whether it came out the same."""
