@@ -248,7 +248,7 @@ def test_a_folder_in_use_is_refused(bench, tmp_path):
     assert result.error_code == ErrorCode.BAD_OUTPUT_DIR
     assert result.error_msg == (
         f'output_dir {tmp_path / "run"} is not empty (it holds x); '
-        'choose another folder or allow overwriting'
+        'choose another folder, or set overwrite to replace the run in this one'
     )
 
 
