@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rpent_ros.primitives.hand import Hand
 from rpent_ros.primitives.manipulation import ManipulationPrimitives
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.tools.definitions import manipulation_tools
@@ -23,7 +24,14 @@ TOOLS_SPEC = [tool.spec() for tool in TOOLS]
 class FakePrimitives(ManipulationPrimitives):
     """The moving tools, one method each.  All cubes are 0.04 m wide."""
 
-    default_settings = ManipulationSettings(min_grasp_width=0.03, max_grasp_width=0.05)
+    default_settings = ManipulationSettings(
+        min_grasp_width=0.03,
+        max_grasp_width=0.05,
+        hand=Hand(
+            half_length=0.06, half_width=0.02, fingers_end=0.05, palm_above=0.05, depth=0.02,
+            closing_axis='y',
+        ),
+    )  # fmt: skip
 
 
 class FakeToolkit(ManipulationToolkit):

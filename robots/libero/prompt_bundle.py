@@ -23,6 +23,10 @@ RULES = BulletList([
     'a correction only if it is within 0.05 m of what agentview says.',
     'Let the learned policy do what needs contact: pi0_pick to grasp, pi0_doubled to push, turn, '
     'open or close.  Carry and place with move_to, or let pi0_doubled finish the task.',
+    'Where you choose a grasp yourself: the fingers close along the tool x axis, so yaw is the '
+    'direction of the side that they close around (short_yaw), at most 0.07 m wide; xyz lies '
+    '0.025 m below the top, but not lower than 0.012 m above what the object stands on.  The hand '
+    'reaches 0.105 m to either side of xyz along that axis: nothing taller may stand there.',
     'Do not move sideways below 0.10 m above the table or the objects: go up, across, then down.',
     'After a grasp believe holding and the wrist image, not the wish.  The fingers are about '
     '0.08 m apart when open and nearly 0 when closed on nothing.',
@@ -32,9 +36,9 @@ RULES = BulletList([
 
 WORKFLOW = Numbered([
     'view_env_state: read the task sentence, look at both images, name the object and its target.',
-    'Locate both with back_project and write down their points.',
+    'Locate both with back_project and query_world_map and write down their points.',
     'Go above the object if the arm is low, then pi0_pick with "pick up ..." in the words of the '
-    'task sentence; or scripted_grasp on the measured point.',
+    'task sentence; or scripted_grasp with xyz and yaw of its first grasp in query_world_map.',
     'Check that the object is held, then move_to straight up.',
     'move_to above the target, then down to just above it, then release; or pi0_doubled with the '
     'whole task sentence.',

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rpent_ros.primitives.hand import Hand
 from rpent_ros.primitives.manipulation import ManipulationPrimitives
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.tools.definitions import manipulation_tools
@@ -33,6 +34,8 @@ class LiberoPrimitives(ManipulationPrimitives):
         min_grasp_width=0.002,
         max_grasp_width=0.07,
         approach_height=0.10,
+        # The Franka hand as robosuite models it, relative to `grip_site`; it closes along x.
+        hand=Hand(),
     )
 
 

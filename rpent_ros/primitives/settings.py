@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 from rpent_ros.errors import InvalidRequest
+from rpent_ros.primitives.hand import Hand
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +21,7 @@ class ManipulationSettings:
       min_grasp_width, max_grasp_width: finger width with an object in between [m].
       approach_height: hover above a grasp, and lift after it [m].
       slow_speed: fraction of full speed for the last stretch of a grasp.
+      hand: measures of the gripper, for proposing grasps.
     """
 
     image_size: int = 512
@@ -30,6 +32,7 @@ class ManipulationSettings:
     max_grasp_width: float = 0.06
     approach_height: float = 0.10
     slow_speed: float = 0.4
+    hand: Hand = dataclasses.field(default_factory=Hand)
 
     def __post_init__(self) -> None:
         if not 0 <= self.image_size <= 2000:

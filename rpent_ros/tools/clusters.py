@@ -9,7 +9,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from rpent_ros.tools.clouds import Cloud, joined
+from rpent_ros.tools.clouds import Cloud, Vector, joined
 from rpent_ros.tools.shape import footprint
 
 # Points are thinned to cells of this share of the linking distance before they are linked.
@@ -32,25 +32,47 @@ def clusters(cloud: Cloud, gap: float, min_points: int) -> list[Cloud]:
     """
     if not len(cloud):
         return []
-    link = max(gap, _SLANT * float(np.median(cloud.footprint)))
+    coarsest = max(
+        float(np.median(cloud.footprint[cloud.view == view])) for view in np.unique(cloud.view)
+    )
+    link = link_distance(gap, coarsest)
+    label_of = connected(cloud.xyz, link)
+    counts = np.bincount(label_of)
+    order = [label for label in np.argsort(-counts, kind='stable') if counts[label] >= min_points]
+    return _with_far_sides([cloud[label_of == label] for label in order], link)
+
+
+def link_distance(gap: float, footprint: float) -> float:
+    """How close points must be to belong together [m].
+
+    Args:
+      gap: what was asked for [m].
+      footprint: distance between the points of neighbouring pixels on a surface that faces the
+        camera [m].
+    """
+    return max(gap, _SLANT * footprint)
+
+
+def connected(xyz: Vector, link: float) -> NDArray[np.intp]:
+    """Number (N,) of the group that each point (N, 3) belongs to: chains of steps up to `link`.
+
+    Points are thinned to cells first, so steps that differ from `link` by less than a cell may
+    count or not.
+    """
     cells, cell_of = np.unique(
-        np.floor(cloud.xyz * (_CELLS_PER_LINK / link)).astype(np.int64), axis=0,
-        return_inverse=True,
-    )  # fmt: skip
+        np.floor(xyz * (_CELLS_PER_LINK / link)).astype(np.int64), axis=0, return_inverse=True
+    )
     cell_of = cell_of.ravel()
     sizes = np.bincount(cell_of)
     centres = np.column_stack([
-        np.bincount(cell_of, weights=cloud.xyz[:, axis]) / sizes for axis in range(3)
+        np.bincount(cell_of, weights=xyz[:, axis]) / sizes for axis in range(3)
     ])
     pairs = cKDTree(centres).query_pairs(link, output_type='ndarray')
     graph = coo_matrix(
         (np.ones(len(pairs), np.int8), (pairs[:, 0], pairs[:, 1])), shape=(len(cells), len(cells))
     )
     _, labels = connected_components(graph, directed=False)
-    label_of = labels[cell_of]
-    counts = np.bincount(label_of)
-    order = [label for label in np.argsort(-counts, kind='stable') if counts[label] >= min_points]
-    return _with_far_sides([cloud[label_of == label] for label in order], link)
+    return np.asarray(labels, np.intp)[cell_of]
 
 
 def _with_far_sides(groups: list[Cloud], link: float) -> list[Cloud]:

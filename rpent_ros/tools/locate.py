@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 from rpent_ros.errors import BadPixel, RpentError
 from rpent_ros.states import View
 from rpent_ros.tools import projection, shape
+from rpent_ros.tools.clusters import connected, link_distance
 
 # A neighbourhood that covers more than this along one axis straddles an edge [m].
 EDGE_SPREAD = 0.02
+# Points of a region closer together than this belong to one thing [m].
+GAP = 0.01
+# Share of a region's points above which the rest is not worth a word.
+_MOSTLY = 0.9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,13 +98,29 @@ def region_answer(seen: Seen, region: dict[str, Any], tool_yaw: float) -> dict[s
         z_min=region.get('z_min', -math.inf),
         z_max=region.get('z_max', math.inf),
     )
+    # A rectangle often catches a corner of something else.
+    label_of = connected(found.points, link_distance(GAP, _footprint(seen.view, found.points)))
+    own = label_of == np.bincount(label_of).argmax()
+    hint = {}
+    if own.mean() < _MOSTLY:
+        hint['hint'] = (
+            f'several things stand apart in this region; size and place are those of the largest, '
+            f'{100 * own.mean():.0f} % of the points; narrow the region or the band'
+        )
     return {
         'region': region,
         'xyz': found.xyz.tolist(),
         'spread': found.spread.tolist(),
         'n_valid': found.n_valid,
-        **shape.describe(found.points, tool_yaw),
+        **shape.describe(found.points[own], tool_yaw),
+        **hint,
     }
+
+
+def _footprint(view: View, xyz: NDArray[np.float64]) -> float:
+    """Distance between the points of neighbouring pixels, see `link_distance` [m]."""
+    depth = (xyz - view.pose.position) @ view.pose.rotation[:, 2]
+    return float(np.median(depth) / view.intrinsics[0, 0])
 
 
 def _edge_hint(spread: NDArray[np.float64]) -> dict[str, str]:

@@ -55,7 +55,7 @@ class ManipulationToolkit(Toolkit):
         self.output_dir = pathlib.Path(output_dir)
         self._on_dump = on_dump or (lambda _: None)
         self._readers = (
-            perception.Perception(self.output_dir),
+            perception.Perception(self.output_dir, driver.settings),
             TextFiles(self.output_dir, memory_dirs),
         )
         for tool in tools:

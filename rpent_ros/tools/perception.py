@@ -11,6 +11,7 @@ from PIL import Image
 
 from rpent_ros import files
 from rpent_ros.errors import BadArguments, BadOutputDir, BadPath, BadPixel
+from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.states import DEPTH_UNIT, States, View, load_depth
 from rpent_ros.tools import clouds, locate, pictures, projection, world_map
 from rpent_ros.tools.dump import HIGH, POLICY, best_views
@@ -39,10 +40,18 @@ def images_of(output_dir: pathlib.Path, views: list[View]) -> tuple[ToolImage, .
 
 
 class Perception:
-    """The tools that read the state dumps of one run folder; a method each."""
+    """The tools that read the state dumps of one run folder; a method each.
 
-    def __init__(self, output_dir: pathlib.Path) -> None:
+    Args:
+      output_dir: the run folder.
+      settings: parameters of the robot; None: the defaults.
+    """
+
+    def __init__(
+        self, output_dir: pathlib.Path, settings: ManipulationSettings | None = None
+    ) -> None:
         self.output_dir = output_dir
+        self._settings = settings or ManipulationSettings()
 
     def view_env_state(self, *, step: int = -1) -> ToolResult:
         """State and pictures of one dump; -1: the newest."""
@@ -198,8 +207,12 @@ class Perception:
             gap=gap,
             min_points=min_points,
         )
+        robot = world_map.Robot(
+            dump.tool, self._settings.hand, self._settings.max_grasp_width
+        )
         cloud = clouds.load_cloud(self.output_dir, views)
-        found = world_map.find(cloud, views, dump.tool, query)
+        ground = box['min'][2] if surface is None else surface
+        found = world_map.find(cloud, views, robot, query, ground)
         return ToolResult(data={
             'camera': camera,
             'resolution': resolution,

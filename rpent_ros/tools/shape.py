@@ -14,6 +14,9 @@ from rpent_ros.geometry import nearest_half_turn, wrap_angle
 
 Vector = NDArray[np.float64]
 
+# Rectangles whose areas differ by less than this factor are equally good.
+_SAME_AREA = 1.05
+
 
 @dataclasses.dataclass(frozen=True)
 class Footprint:
@@ -31,8 +34,14 @@ class Footprint:
     long_yaw: float
 
 
-def footprint(xy: Vector) -> Footprint:
-    """The rectangle of least area around points (N, 2) [m]; N >= 1."""
+def footprint(xy: Vector, usual_yaw: float = 0.0) -> Footprint:
+    """The rectangle of least area around points (N, 2) [m]; N >= 1.
+
+    Args:
+      xy: the points.
+      usual_yaw: direction of one side that is as good as the best if its rectangle is hardly
+        larger, so that something round is not given a direction that means nothing [rad].
+    """
     try:
         corners = xy[ConvexHull(xy).vertices]
     except (QhullError, ValueError):
@@ -40,12 +49,13 @@ def footprint(xy: Vector) -> Footprint:
         corners = xy
     edges = np.roll(corners, -1, axis=0) - corners
     # One side of the smallest rectangle lies on an edge of the hull (Freeman and Shapira, 1975).
-    angles = np.unique(np.arctan2(edges[:, 1], edges[:, 0]) % (math.pi / 2))
+    angles = np.append(np.arctan2(edges[:, 1], edges[:, 0]), usual_yaw) % (math.pi / 2)
     cosines, sines = np.cos(angles), np.sin(angles)
     along = np.outer(cosines, corners[:, 0]) + np.outer(sines, corners[:, 1])
     across = np.outer(cosines, corners[:, 1]) - np.outer(sines, corners[:, 0])
     lengths = np.column_stack([np.ptp(along, axis=1), np.ptp(across, axis=1)])
-    best = int(lengths.prod(axis=1).argmin())
+    areas = lengths.prod(axis=1)
+    best = -1 if areas[-1] <= _SAME_AREA * areas.min() else int(areas.argmin())
     middle = np.array([
         (along[best].min() + along[best].max()) / 2,
         (across[best].min() + across[best].max()) / 2,
@@ -69,7 +79,7 @@ def describe(xyz: Vector, tool_yaw: float) -> dict[str, Any]:
       tool_yaw: present yaw of the tool [rad].  A side has two directions; the one that the tool
         reaches with the smaller turn is given.
     """
-    seen = footprint(xyz[:, :2])
+    seen = footprint(xyz[:, :2], tool_yaw)
     bottom, top = float(xyz[:, 2].min()), float(xyz[:, 2].max())
     return {
         'center': [*seen.center.tolist(), (bottom + top) / 2],

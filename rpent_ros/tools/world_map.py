@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpent_ros.geometry import Pose, yaw_of_tool
+from rpent_ros.primitives.hand import Hand
 from rpent_ros.states import View
-from rpent_ros.tools import clouds, shape
+from rpent_ros.tools import clouds, grasps, shape
 from rpent_ros.tools.clouds import Cloud
 from rpent_ros.tools.clusters import clusters, pixel_well_inside
 from rpent_ros.tools.colours import colour_word
@@ -41,6 +42,21 @@ class Query:
 
 
 @dataclasses.dataclass(frozen=True)
+class Robot:
+    """Who looks.
+
+    Attributes:
+      tool: pose of the tool centre point in the base frame when the pictures were taken.
+      hand: measures of the gripper.
+      widest: what fits between its fingers [m].
+    """
+
+    tool: Pose
+    hand: Hand
+    widest: float
+
+
+@dataclasses.dataclass(frozen=True)
 class Found:
     """What stands there.
 
@@ -55,33 +71,43 @@ class Found:
     heights: tuple[float, float] | None
 
 
-def find(cloud: Cloud, views: Sequence[View], tool: Pose, query: Query) -> Found:
+def find(
+    cloud: Cloud, views: Sequence[View], robot: Robot, query: Query, surface: float
+) -> Found:
     """Clusters of points in a box.
 
     Args:
       cloud: all points of `views`.
       views: where they are from.
-      tool: pose of the tool centre point in the base frame when they were taken.
+      robot: who looks.
       query: what to look for.
+      surface: height of what most things stand on [m].
     """
     column = clouds.inside(cloud, [*query.low[:2], -np.inf], [*query.high[:2], np.inf])
     groups = clusters(clouds.inside(column, query.low, query.high), query.gap, query.min_points)
     heights = column.xyz[:, 2]
+    yaw = yaw_of_tool(robot.tool.rotation)
+    scene = grasps.Scene(cloud.xyz[~_in_hand(cloud.xyz, robot.tool)], surface, yaw)
+    described = []
+    for group in groups[:MAX_CLUSTERS]:
+        at_tool = int(_in_hand(group.xyz, robot.tool).sum()) >= query.min_points
+        proposals = [] if at_tool else grasps.propose(group.xyz, scene, robot.hand, robot.widest)
+        described.append({**_describe(group, views, yaw), 'at_tool': at_tool, 'grasps': proposals})
     return Found(
-        [_describe(group, views, tool, query.min_points) for group in groups[:MAX_CLUSTERS]],
+        described,
         len(groups),
         (float(heights.min()), float(heights.max())) if len(heights) else None,
     )
 
 
-def _describe(group: Cloud, views: Sequence[View], tool: Pose, min_points: int) -> dict[str, Any]:
+def _describe(group: Cloud, views: Sequence[View], tool_yaw: float) -> dict[str, Any]:
     # The camera that sees most of it shows it.
     shown_by = int(np.bincount(group.view).argmax())
     pixels = group.pixels[group.view == shown_by]
     first, last = pixels.min(axis=0), pixels.max(axis=0)
     rgb = group.rgb.mean(axis=0)
     return {
-        **shape.describe(group.xyz, yaw_of_tool(tool.rotation)),
+        **shape.describe(group.xyz, tool_yaw),
         'colour': colour_word(rgb),
         'rgb': np.rint(rgb).astype(int).tolist(),
         'n_points': len(group),
@@ -89,7 +115,6 @@ def _describe(group: Cloud, views: Sequence[View], tool: Pose, min_points: int) 
         'pixel': [*pixel_well_inside(pixels)],
         'rows': [int(first[0]), int(last[0])],
         'columns': [int(first[1]), int(last[1])],
-        'at_tool': int(_in_hand(group.xyz, tool).sum()) >= min_points,
     }
 
 

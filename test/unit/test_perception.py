@@ -445,3 +445,17 @@ def test_a_full_disk_refuses_the_cut_out(make_toolkit, monkeypatch):
         'on device; free some space or choose another output_dir',
     )
     assert toolkit.call('read_image', {'camera': 'wrist'}).ok
+
+
+def test_a_proposed_grasp_holds(make_toolkit, robot):
+    toolkit = make_toolkit()
+    data = toolkit.call('query_world_map', {'z_max': 0.2}).data
+    blue = next(cluster for cluster in data['clusters'] if cluster['colour'] == 'blue')
+    best = blue['grasps'][0]
+    assert list(best) == ['xyz', 'yaw', 'width', 'clear', 'upright']
+    result = toolkit.call('scripted_grasp', {'xyz': best['xyz'], 'yaw': best['yaw']})
+    assert result.ok
+    assert robot._world.held == 1
+    # The bin is too wide for any.
+    bin_ = next(cluster for cluster in data['clusters'] if cluster['colour'] == 'brown')
+    assert bin_['grasps'] == []

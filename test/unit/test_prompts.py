@@ -43,9 +43,11 @@ def test_prompts_name_only_tools_and_codes_that_exist(robot):
 
     package = load_robot_package(robot)
     system, user = package.get_env_spec().prompts.render(VARIABLES)
-    specs = importlib.import_module(f'robots.{robot}.toolkit').TOOLS_SPEC
-    known = {spec['name'] for spec in specs}
-    known |= {'target_yaw', 'delta_yaw', 'distance_left', 'max_chunks', 'mcp__rpent__move_to'}
+    tools = importlib.import_module(f'robots.{robot}.toolkit').TOOLS
+    known = {tool.name for tool in tools} | {'mcp__rpent__move_to'}
+    for tool in tools:
+        words = ' '.join(tool.results.values())
+        known |= {*tool.arguments, *tool.results, *re.findall(r'\b[a-z]+_[a-z_]+\b', words)}
     named = set(re.findall(r'\b[a-z0-9]+_+[a-z0-9_]+\b', system))
     assert named - known == set()
     assert {'back_project', 'move_to'} <= named

@@ -63,3 +63,12 @@ def test_sides_are_named_by_the_direction_that_needs_the_smaller_turn():
     told = shape.describe(xyz, tool_yaw=-2.5)
     assert told['long_yaw'] == pytest.approx(0.3 - math.pi)
     assert told['short_yaw'] == pytest.approx(0.3 - math.pi / 2)
+
+
+def test_something_round_is_given_the_usual_direction():
+    angles = np.linspace(0.05, 2 * math.pi + 0.05, 70, endpoint=False)
+    disc = 0.03 * np.column_stack([np.cos(angles), np.sin(angles)])
+    assert shape.footprint(disc, 0.7).long_yaw % (math.pi / 2) == pytest.approx(0.7)
+    # A box has a direction of its own.
+    box = rectangle([0, 0], 0.06, 0.055, 0.2)
+    assert shape.footprint(box, 0.7).long_yaw == pytest.approx(0.2)

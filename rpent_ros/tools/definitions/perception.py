@@ -31,7 +31,11 @@ _CLUSTER = (
     'what stands there, most points first; each with ' + ', '.join(SHAPE_KEYS) + ' as '
     'back_project gives them, colour, rgb, n_points, camera that sees most of it, pixel '
     'well inside it there, rows and columns it spans there, at_tool: it is the gripper or '
-    'touches it'
+    'touches it, grasps: how scripted_grasp could hold its uppermost 0.03 m, best first, each '
+    'with xyz [m] and yaw [rad] for scripted_grasp, width between the fingers [m], clear: how far '
+    'from xyz the next thing stands that the closing hand could hit [m] or null, upright: width '
+    'of its uppermost part as a share of width, below 0.5 a slope that slips; no grasps: it is '
+    'too wide'
 )
 
 
@@ -203,7 +207,10 @@ def back_project(cameras: Sequence[str]) -> ToolDefinition:
             'spread': 'half of the range of the middle 80 % of the points around a pixel, or of '
             'all points, per axis [m]',
             'n_valid': 'points that took part',
-            **{key: f'for a region: {meaning}' for key, meaning in SHAPE_KEYS.items()},
+            **{
+                key: f'for a region, of the largest thing in it: {meaning}'
+                for key, meaning in SHAPE_KEYS.items()
+            },
             'hint': 'what to do about a doubtful point; absent if there is nothing to say',
         },
         codes=(ErrorCode.NO_SUCH_STEP, ErrorCode.UNKNOWN_CAMERA, ErrorCode.BAD_PIXEL),

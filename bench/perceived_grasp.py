@@ -1,0 +1,167 @@
+"""Grasps from what the tools tell about pictures: the recipe of the prompt, without a model.
+
+OMP_NUM_THREADS=1 ./rpent exec python bench/perceived_grasp.py
+
+A pixel of the named object comes from a person who looked at the picture (picked_pixels.yaml);
+everything after it is tool calls that a model could make.  The simulator judges: the object must
+rise by 50 mm and stay up while the arm goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+import tempfile
+import time
+from typing import Any
+
+import numpy as np
+import yaml
+from libero_truth import Truth
+
+from robots.libero import get_toolkit
+from robots.libero.env_server import LiberoRobot
+from rpent_ros.driver import DriverCore
+from rpent_ros.local_env import LocalEnv
+from rpent_ros.tools.toolkit import Toolkit
+
+PIXELS = pathlib.Path(__file__).with_name('picked_pixels.yaml')
+
+# The tool's height above the object while the wrist camera looks at it [m].
+LOOK_FROM = 0.15
+
+# An object that rose by this much was lifted [m].
+LIFTED = 0.05
+# Where the arm goes on to after the lift [m].
+CARRY = np.array([0.0, 0.05, 0.05])
+
+
+class RecipeFailed(Exception):
+    """Raised when a step of the recipe gives nothing to go on with."""
+
+
+def call(toolkit: Toolkit, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The data of an answer that must be OK."""
+    result = toolkit.call(tool, arguments)
+    if not result.ok:
+        raise RecipeFailed(f'{tool}: {result.code.name}: {result.message}')
+    return dict(result.data)
+
+
+def nearest(answer: dict[str, Any], xy: Any) -> dict[str, Any]:
+    """The cluster nearest to a point, other than the gripper."""
+    others = [cluster for cluster in answer['clusters'] if not cluster['at_tool']]
+    if not others:
+        raise RecipeFailed(f'query_world_map: nothing there; {answer.get("hint", "")}')
+    return min(
+        others, key=lambda c: np.linalg.norm(np.array(c['center'])[:2] - np.array(xy)[:2])
+    )
+
+
+def perceive(toolkit: Toolkit, pixel: list[int], look: bool) -> dict[str, Any]:
+    """From a pixel in agentview to the cluster to grasp.
+
+    Args:
+      toolkit: the tools.
+      pixel: [row, column] on the object.
+      look: go above the object and let the wrist camera have the last word.
+    """
+    point = call(toolkit, 'back_project', camera='agentview', pixel=pixel)['xyz']
+    rough = nearest(call(toolkit, 'query_world_map'), point)
+    if not look:
+        return rough
+    x, y, _ = rough['center']
+    call(toolkit, 'move_to', xyz=[x, y, rough['top_z'] + LOOK_FROM], gripper='open')
+    return nearest(call(toolkit, 'query_world_map', camera='wrist'), [x, y])
+
+
+def target_of(robot: LiberoRobot) -> str:
+    """The object that the task names."""
+    return str(robot._simulation.env.obj_of_interest[0])
+
+
+def attempt(
+    robot: LiberoRobot, env: LocalEnv, pixel: list[int], folder: str, look: bool
+) -> dict[str, Any]:
+    """One grasp; what the tool said and what is true."""
+    toolkit = get_toolkit(
+        primitives_kwargs={'env': env, 'spec': env.describe(), 'model': None, 'policy': None},
+        output_dir=folder,
+    )
+    truth, name = Truth(robot), target_of(robot)
+    low, high = truth.box(name)
+    before = truth.height(name)
+    out: dict[str, Any] = {'object': name, 'holding': None, 'lifted': False, 'note': ''}
+    try:
+        seen = perceive(toolkit, pixel, look)
+        if not seen['grasps']:
+            raise RecipeFailed(f'too wide: {seen["size"]}')
+    except RecipeFailed as error:
+        return {**out, 'note': str(error)}
+    grasp = seen['grasps'][0]
+    out['off'] = 1000 * float(np.linalg.norm(np.array(seen['center'])[:2] - (low + high)[:2] / 2))
+    out['grasp'] = {
+        key: np.round(grasp[key], 3).tolist() for key in ('width', 'clear', 'upright', 'yaw')
+        if grasp[key] is not None
+    }  # fmt: skip
+    done = toolkit.call('scripted_grasp', {'xyz': grasp['xyz'], 'yaw': grasp['yaw']})
+    out['holding'] = done.data.get('holding')
+    up = truth.height(name) - before > LIFTED
+    toolkit.call('move_to', {'xyz': (robot.tool_position() + CARRY).tolist()})
+    out['lifted'] = bool(up and truth.height(name) - before > LIFTED)
+    if not out['lifted']:
+        out['note'] = (
+            f'{done.code.name} at {done.data.get("stage")}, rose '
+            f'{1000 * (truth.height(name) - before):.0f} mm; {done.message}'
+        )
+    return out
+
+
+def main() -> int:
+    """Print one line per attempt and a table per object."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--tasks', default='', help='comma separated; empty: all')
+    parser.add_argument('--seeds', default='', help='comma separated; empty: all')
+    parser.add_argument(
+        '--direct', action='store_true', help='grasp what the first pictures tell, look no closer'
+    )
+    options = parser.parse_args()
+    picked = yaml.safe_load(PIXELS.read_text())
+    robot = LiberoRobot()
+    env = LocalEnv(DriverCore(robot))
+    tasks = [int(t) for t in options.tasks.split(',')] if options.tasks else picked['pixels']
+    rows, lies = [], 0
+    for task in tasks:
+        pixels = picked['pixels'][task]
+        seeds = [int(s) for s in options.seeds.split(',')] if options.seeds else pixels
+        results = []
+        for seed in seeds:
+            env.reset(suite=picked['suite'], task=task, seed=seed)
+            begun = time.monotonic()
+            with tempfile.TemporaryDirectory() as folder:
+                result = attempt(robot, env, pixels[seed], folder, not options.direct)
+            results.append(result)
+            lies += result['holding'] is not None and result['holding'] != result['lifted']
+            print(
+                f'{task} {seed} {result["object"]:22} '
+                f'{"lifted" if result["lifted"] else "NOT LIFTED":10} holding {result["holding"]} '
+                f'off {result.get("off", float("nan")):.1f} mm {result.get("grasp", "")} '
+                f'{time.monotonic() - begun:.1f} s {result["note"]}',
+                flush=True,
+            )
+        lifted = sum(result['lifted'] for result in results)
+        off = [result['off'] for result in results if 'off' in result]
+        rows.append((results[0]['object'], lifted, len(results), off))
+    env.core.close()
+    print('\n| object | lifted | grasp point off the middle, median |\n| --- | --- | --- |')
+    for name, lifted, count, off in rows:
+        print(f'| {name} | {lifted} of {count} | {np.median(off) if off else 0:.1f} mm |')
+    total, tries = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    print(f'| all | {total} of {tries} | |')
+    print(f'\nThe tool was wrong about holding in {lies} of {tries}.')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
