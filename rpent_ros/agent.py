@@ -277,7 +277,7 @@ class _Run:
             try:
                 result = dataclasses.replace(result, bag=dict(self.recorder.stop()))
             except RpentError as error:
-                self._session.warn(f'the bag was not closed: {error}')
+                self._session.warn(f'the bag is not complete: {error}')
                 result = dataclasses.replace(
                     result, bag={'path': str(self.folder.bag), 'error': str(error)}
                 )

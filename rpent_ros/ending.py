@@ -28,6 +28,7 @@ class Outcome:
       interrupted: somebody pressed Ctrl-C or sent SIGTERM.
       failure: what went wrong, in one sentence; '' if nothing did.
       survivors: ids of processes that could not be killed.
+      last_line: last line that the process that ends the run printed; '' for none.
     """
 
     returncode: int | None = None
@@ -35,23 +36,26 @@ class Outcome:
     interrupted: bool = False
     failure: str = ''
     survivors: tuple[int, ...] = ()
+    last_line: str = dataclasses.field(default='', compare=False)
 
 
 def conclude(folder: pathlib.Path, outcome: Outcome) -> dict[str, Any]:
     """Close what the processes left open and make sure that result.json says what happened.
 
     Returns:
-      The content of result.json.
+      The content of result.json; if that could not be written, `unwritten` in it says why.
     """
     reason, detail, code = 'component_failed', outcome.failure, ErrorCode.PEER_DIED
     if outcome.interrupted:
         reason, detail, code = 'interrupted', 'the run was interrupted', ErrorCode.CANCELED
     elif not detail:
         detail = f'the agent ended with {outcome.returncode} and left no result'
+        if outcome.last_line:
+            detail += f'; the last that it said: {outcome.last_line}'
     if outcome.survivors:
         left = ', '.join(str(pid) for pid in outcome.survivors)
         detail = f'{detail}; these processes could not be killed: {left}'.removeprefix('; ')
-    found = run_dir.finalize(folder, reason, detail, code=code)
+    found = run_dir.outcome(folder, reason, detail, code=code)
     result = dict(found)
     if outcome.failure and not outcome.interrupted and result.get('error_msg') != detail:
         # The agent only saw that it was told to end; what made us do so is known here.
@@ -64,9 +68,13 @@ def conclude(folder: pathlib.Path, outcome: Outcome) -> dict[str, Any]:
         }
     bag = folder / 'bag'
     if bag.is_dir() and not _told(result.get('bag')):
-        result['bag'] = _readable(bag)
-    if result != found:
-        files.write_json(folder / 'result.json', result)
+        result['bag'] = _readable(bag) | _failure_of(result.get('bag'))
+    if result != found or not (folder / 'result.json').exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            files.write_json(folder / 'result.json', result)
+        except OSError as error:
+            result['unwritten'] = f'{folder / "result.json"}: {error.strerror or error}'
     return result
 
 
@@ -93,6 +101,8 @@ def summary_lines(folder: pathlib.Path, result: dict[str, Any]) -> list[str]:
         lines.append(f'reason: {result["reason"]}')
     if result.get('error_msg'):
         lines.append(f'{result["error_msg"]}')
+    if 'unwritten' in result:
+        lines.append(f'result.json cannot be written: {result["unwritten"]}')
     lines.append(f'everything is in {shown(folder)}:')
     kept = (
         ('result', 'result.json'),
@@ -114,6 +124,11 @@ def summary_lines(folder: pathlib.Path, result: dict[str, Any]) -> list[str]:
 def _told(bag: Any) -> bool:
     """True if the agent knows from the recorder that the bag was closed and read back."""
     return isinstance(bag, dict) and 'messages' in bag
+
+
+def _failure_of(bag: Any) -> dict[str, str]:
+    """What the recorder said went wrong, if it did."""
+    return {'error': bag['error']} if isinstance(bag, dict) and 'error' in bag else {}
 
 
 def _readable(bag: pathlib.Path) -> dict[str, Any]:

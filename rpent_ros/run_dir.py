@@ -187,11 +187,30 @@ def finalize(
 ) -> dict[str, Any]:
     """Leave a result.json that says what happened, unless the run wrote its own.
 
-    For whoever outlives a killed agent.  Reads what is there and minds nothing that is missing
-    or half written.
+    For whoever outlives a killed agent.  Arguments and result as `outcome`; the folder is made if
+    it does not exist.
+    """
+    folder = pathlib.Path(output_dir)
+    result = outcome(folder, reason, detail, code=code)
+    if not _read_json(folder / 'result.json'):
+        folder.mkdir(parents=True, exist_ok=True)
+        files.write_json(folder / 'result.json', result)
+    return result
+
+
+def outcome(
+    output_dir: pathlib.Path | str,
+    reason: str,
+    detail: str = '',
+    *,
+    code: ErrorCode = ErrorCode.PEER_DIED,
+) -> dict[str, Any]:
+    """What result.json says, or should say if the run wrote none.
+
+    Reads what is there and minds nothing that is missing or half written.
 
     Args:
-      output_dir: the run folder; made if it does not exist.
+      output_dir: the run folder.
       reason: component_failed, interrupted, ...
       detail: one sentence for people.
       code: number of the failure.
@@ -223,8 +242,6 @@ def finalize(
         'error_msg': detail,
         'bag': str(folder / 'bag') if (folder / 'bag').is_dir() else None,
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    files.write_json(folder / 'result.json', result)
     return result
 
 

@@ -1,4 +1,8 @@
-"""A policy for the fake robot that cheats, for tests of what stands above policies."""
+"""What tests of several kinds share: a policy that cheats, and a disk that runs full."""
+
+import os
+import pathlib
+import subprocess
 
 import numpy as np
 import pytest
@@ -84,3 +88,54 @@ class CheatingVla:
 @pytest.fixture
 def cheating_vla():
     return CheatingVla
+
+
+# Mounts a small file system at $0, runs the command there, and saves what is on it in $SAVED.
+IN_SMALL_DISK = """
+mount -t tmpfs -o size=$SIZE none "$0" || exit 99
+"$@"
+code=$?
+cp -a "$0"/. "$SAVED"/
+exit $code
+"""
+
+
+class SmallDisk:
+    """A real file system of a given size, in a mount namespace of its own: no root is needed.
+
+    Attributes:
+      path: where it is mounted, for the command only.
+      saved: what the command left there.
+    """
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.path = folder / 'disk'
+        self.saved = folder / 'saved'
+        self.path.mkdir(parents=True)
+
+    def run(
+        self, size: str, *command: str, timeout: float = 240.0
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command that sees the disk, `size` as mount takes it, e.g. 2m."""
+        self.saved.mkdir()
+        env = {k: v for k, v in os.environ.items() if k != 'ROS_DOMAIN_ID'}
+        return subprocess.run(
+            ['unshare', '-Urm', 'sh', '-c', IN_SMALL_DISK, str(self.path), *command],
+            env=env | {'SIZE': size, 'SAVED': str(self.saved)},
+            cwd=pathlib.Path(__file__).resolve().parents[1],
+            capture_output=True, text=True, timeout=timeout,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of a few megabytes; skipped where users may not mount one."""
+    disk = SmallDisk(tmp_path / 'small')
+    probe = SmallDisk(tmp_path / 'probe')
+    try:
+        done = probe.run('64k', 'true')
+    except FileNotFoundError:
+        pytest.skip('a small disk cannot be mounted: there is no unshare')
+    if done.returncode:
+        pytest.skip(f'a small disk cannot be mounted: {done.stderr.strip()}')
+    return disk

@@ -129,6 +129,7 @@ class Recording:
             self._stopping = True
             self._changed.notify()
         self._worker.join()
+        # Ends the bag; raises what the worker met, too.
         self._writer.close(custom={'dropped': str(sum(self._dropped.values()))})
         if self._error is not None:
             raise self._error

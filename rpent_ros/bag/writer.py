@@ -1,11 +1,13 @@
 """Writes a bag so that little is lost when the writer is killed.
 
 Whatever came in is handed to the operating system after at most `flush_period` seconds, in
-self-contained chunks, so that `repair` can rebuild the bag from what is on disk.
+self-contained chunks, so that `repair` can end the bag from what is on disk.  Some space is kept
+in reserve, so that a bag whose disk runs full can still be ended.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -13,17 +15,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from rpent_ros import __version__
+from rpent_ros.bag import metadata
 from rpent_ros.bag.definitions import MessageDefinition, load_definition
+from rpent_ros.bag.finish import finish
 from rpent_ros.bag.records import BagSummary, QosProfile
 from rpent_ros.errors import BagFailed
 
-_FORMAT_VERSION = 9  # of rosbag2's metadata: the one Jazzy writes
-_DISTRIBUTION = 'jazzy'
-_NO_TIME = 2**63 - 1  # rosbag2's starting time of an empty bag
 _CHUNK_BYTES = 1 << 20
+# File that takes up space in the bag's folder until the end: index and metadata need it.
+RESERVE = '.reserve.part'
+_RESERVE_BYTES = 1 << 18
 
 
 @dataclasses.dataclass
@@ -64,9 +66,11 @@ class BagWriter:
         self._flushed_at = clock()
         self._topics: dict[str, _Topic] = {}
         self._schemas: dict[str, int] = {}
-        self._start, self._end = _NO_TIME, 0
+        self._start, self._end = metadata.NO_TIME, 0
+        self._failure: BagFailed | None = None
         try:
             self.path.mkdir(parents=True)
+            _reserve(self.path / RESERVE)
             self._file = open(self.path / f'{self.path.name}_0.mcap', 'xb')  # noqa: SIM115
         except FileExistsError:
             raise BagFailed(
@@ -77,10 +81,13 @@ class BagWriter:
         self._mcap = Writer(
             self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD
         )
-        self._mcap.start(profile='ros2', library=f'rpent_ros {__version__}')
-        # Written first too, because a killed writer never gets to the end of the file.
-        self._mcap.add_metadata('rpent_ros', self._custom)
-        self._file.flush()
+        try:
+            self._mcap.start(profile='ros2', library=f'rpent_ros {__version__}')
+            # Written first too, because a killed writer never gets to the end of the file.
+            self._mcap.add_metadata('rpent_ros', self._custom)
+            self._file.flush()
+        except OSError as error:
+            raise self._failed(error) from None
 
     def add_topic(
         self,
@@ -118,7 +125,7 @@ class BagWriter:
             name,
             'cdr',
             self._schemas[type_name],
-            {'offered_qos_profiles': _yaml(qos), 'topic_type_hash': definition.hash},
+            {'offered_qos_profiles': metadata.to_yaml(qos), 'topic_type_hash': definition.hash},
         )
         self._topics[name] = _Topic(definition, qos, channel)
 
@@ -142,7 +149,7 @@ class BagWriter:
                 entry.channel, received, data, sent or received, sequence=entry.count
             )
         except OSError as error:
-            raise BagFailed(f'bag {self.path}: cannot be written: {error.strerror}') from None
+            raise self._failed(error) from None
         entry.count += 1
         self._start, self._end = min(self._start, received), max(self._end, received)
         self.flush_if_due()
@@ -156,7 +163,7 @@ class BagWriter:
         try:
             self._mcap.flush()
         except OSError as error:
-            raise BagFailed(f'bag {self.path}: cannot be written: {error.strerror}') from None
+            raise self._failed(error) from None
 
     def close(self, *, custom: Mapping[str, str] | None = None) -> BagSummary:
         """Write index and metadata.  Safe to call twice.
@@ -165,21 +172,21 @@ class BagWriter:
           custom: more values to store with the bag.
 
         Raises:
-          BagFailed: the disk refuses.
+          BagFailed: the disk refused something; the bag is ended where it is whole.
         """
         if not self._file.closed:
             self._custom.update(custom or {})
-            metadata = self._metadata()
-            try:
-                self._mcap.add_metadata('rosbag2', {'serialized_metadata': _yaml(metadata)})
-                self._mcap.finish()
-                self._file.flush()
-                os.fsync(self._file.fileno())
+            (self.path / RESERVE).unlink(missing_ok=True)
+            if self._failure is None:
+                self._finish()
+            # After a failure it still wants to write what it holds.
+            with contextlib.suppress(OSError):
                 self._file.close()
-                _write_metadata(self.path, metadata)
-            except OSError as error:
-                raise BagFailed(f'bag {self.path}: cannot be closed: {error.strerror}') from None
-        empty = self._start == _NO_TIME
+            if self._failure is not None:
+                finish(pathlib.Path(self._file.name), self._custom)
+        if self._failure is not None:
+            raise self._failure
+        empty = self._start == metadata.NO_TIME
         return BagSummary(
             self.path,
             counts={name: topic.count for name, topic in self._topics.items()},
@@ -189,49 +196,48 @@ class BagWriter:
             custom=dict(self._custom),
         )
 
+    def _finish(self) -> None:
+        """Write everything behind the messages; a failure is noted."""
+        document = self._metadata()
+        try:
+            # The chunk in progress first: behind the metadata there shall be no message.
+            self._mcap.flush()
+            self._mcap.add_metadata('rosbag2', {'serialized_metadata': metadata.to_yaml(document)})
+            self._mcap.finish()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            metadata.write(self.path, document)
+        except OSError as error:
+            self._failed(error)
+
+    def _failed(self, error: OSError) -> BagFailed:
+        """Note that the file is no longer whole; returns what to tell about it."""
+        self._failure = self._failure or BagFailed(
+            f'bag {self.path}: cannot be written: {error.strerror or error}; free some space '
+            'there; what was written before is readable'
+        )
+        return self._failure
+
     def _metadata(self) -> dict[str, Any]:
-        """The content of metadata.yaml, in the order rosbag2 writes it."""
-        file_name = pathlib.Path(self._file.name).name
-        return {
-            'version': _FORMAT_VERSION,
-            'storage_identifier': 'mcap',
-            **self._extent(),
-            'topics_with_message_count': [
-                {
-                    'topic_metadata': {
-                        'name': name,
-                        'type': topic.definition.type,
-                        'serialization_format': 'cdr',
-                        'offered_qos_profiles': topic.qos,
-                        'type_description_hash': topic.definition.hash,
-                    },
-                    'message_count': topic.count,
-                }
+        return metadata.document(
+            pathlib.Path(self._file.name).name,
+            [
+                metadata.TopicRecord(
+                    name,
+                    type=topic.definition.type,
+                    hash=topic.definition.hash,
+                    offered_qos=topic.qos,
+                    count=topic.count,
+                )
                 for name, topic in self._topics.items()
             ],
-            'compression_format': '',
-            'compression_mode': '',
-            'relative_file_paths': [file_name],
-            'files': [{'path': file_name, **self._extent()}],
-            'custom_data': self._custom or None,
-            'ros_distro': _DISTRIBUTION,
-        }
-
-    def _extent(self) -> dict[str, Any]:
-        return {
-            'duration': {'nanoseconds': max(0, self._end - self._start)},
-            'starting_time': {'nanoseconds_since_epoch': self._start},
-            'message_count': sum(topic.count for topic in self._topics.values()),
-        }
+            start=self._start,
+            end=self._end,
+            custom=self._custom,
+        )
 
 
-def _yaml(value: Any) -> str:
-
-    return str(yaml.safe_dump(value, sort_keys=False))
-
-
-def _write_metadata(folder: pathlib.Path, metadata: Mapping[str, Any]) -> None:
-    text = _yaml({'rosbag2_bagfile_information': dict(metadata)})
-    partial = folder / '.metadata.yaml.part'
-    partial.write_text(text)
-    os.replace(partial, folder / 'metadata.yaml')
+def _reserve(path: pathlib.Path) -> None:
+    """Make a file that really takes up space."""
+    with open(path, 'wb') as file:
+        os.posix_fallocate(file.fileno(), 0, _RESERVE_BYTES)

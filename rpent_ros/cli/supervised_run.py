@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from rpent_ros import run_dir
+from rpent_ros import exit_codes, files, run_dir
 from rpent_ros.cli.domain import claimed_domain
 from rpent_ros.cli.supervisor import Command, Supervisor
 from rpent_ros.ending import Outcome, conclude, exit_code, shown, summary_lines
@@ -60,6 +60,10 @@ class SupervisedRun:
         if self._video and code in (0, 1):
             self._render()
         self._report(self.result)
+        if 'unwritten' in self.result:
+            told = f'{self.result["unwritten"]}; {self.result.get("error_msg")}'
+            print(f'rpent: the result cannot be written: {told}', file=sys.stderr, flush=True)
+            return exit_codes.COMPONENT_FAILED
         return code
 
     def _announce(self, domain: int) -> None:
@@ -92,7 +96,8 @@ class SupervisedRun:
 
     def _command(self, process: Process, logs: pathlib.Path) -> Command:
         parameter_file = logs / f'{process.name}.yaml'
-        parameter_file.write_text(process.parameter_text())
+        with files.writing(self._folder.path, f'logs/{parameter_file.name}'):
+            files.write_bytes(parameter_file, process.parameter_text().encode())
         return Command(
             process.name,
             argv=process.argv(parameter_file),
@@ -116,16 +121,19 @@ class SupervisedRun:
         command = [sys.executable, '-m', 'rpent_ros.cli.main', 'render', str(self._folder.path)]
         log = self._folder.path / 'logs' / 'render.log'
         # Simulators are talkative when they start; what they say matters only after a failure.
-        with (
-            open(log, 'wb') as errors,
-            subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=errors) as process,
-        ):
-            try:
-                if process.wait():
-                    _say(f'no video: {_last_line(log)}')
-            except KeyboardInterrupt:
-                process.wait(10)
-                _say('no video: interrupted')
+        try:
+            with (
+                open(log, 'wb') as errors,
+                subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=errors) as process,
+            ):
+                try:
+                    if process.wait():
+                        _say(f'no video: {_last_line(log)}')
+                except KeyboardInterrupt:
+                    process.wait(10)
+                    _say('no video: interrupted')
+        except OSError as error:
+            _say(f'no video: {log}: {error.strerror or error}')
 
     def _report(self, result: dict[str, Any]) -> None:
         _say('')

@@ -16,6 +16,7 @@ import selectors
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO
@@ -106,7 +107,7 @@ class Supervisor:
         Returns when no process is left.  Must be called from the main thread.
         """
         self._log_dir.mkdir(parents=True, exist_ok=True)
-        returncode = None
+        returncode, last_line = None, ''
         with self._catch_signals(), self._selector:
             try:
                 self._start_all()
@@ -118,6 +119,7 @@ class Supervisor:
             finally:
                 self._stop_all()
                 survivors = self._sweep()
+                last_line = self._last_line()
                 for child in self._children.values():
                     child.close()
         return Outcome(
@@ -125,11 +127,17 @@ class Supervisor:
             interrupted=self._interrupts > 0,
             failure=self._failure,
             survivors=survivors,
+            last_line=last_line,
         )
 
     @property
     def _ending(self) -> _Child:
         return next(c for c in self._children.values() if c.command.ends_run)
+
+    def _last_line(self) -> str:
+        """The last words of the process that ends the run; '' if it said nothing."""
+        ending = [child for child in self._children.values() if child.command.ends_run]
+        return ending[0].last_line if ending else ''
 
     @property
     def _aborted(self) -> bool:
@@ -305,6 +313,7 @@ class _Child:
         self.ready = not command.announces
         self._last_lines: collections.deque[str] = collections.deque(maxlen=_KEPT_LINES)
         self._rest = b''
+        self._log_failed = False
         self._log: IO[bytes] = open(log, 'wb', buffering=0)  # noqa: SIM115
         self.process = subprocess.Popen(
             list(command.argv),
@@ -329,6 +338,12 @@ class _Child:
         return self.process.returncode is None
 
     @property
+    def last_line(self) -> str:
+        """The last line for people that it printed; '' if there was none."""
+        lines = [line for line in self._last_lines if line.strip() and not line.startswith('{')]
+        return lines[-1] if lines else ''
+
+    @property
     def is_awaited(self) -> bool:
         """Started, but not ready yet."""
         return self.running and not self.ready
@@ -336,13 +351,28 @@ class _Child:
     def read(self) -> list[str] | None:
         """Complete lines that have come; None at the end of the output."""
         data = os.read(self.output.fileno(), _READ_BYTES)
-        self._log.write(data)
+        self._keep(data)
         if not data:
             return None
         *lines, self._rest = (self._rest + data).split(b'\n')
         text = [line.decode(errors='replace') for line in lines]
         self._last_lines.extend(text)
         return text
+
+    def _keep(self, data: bytes) -> None:
+        """Write to the log; a full disk must not end the watch over the processes."""
+        if self._log_failed:
+            return
+        try:
+            self._log.write(data)
+        except OSError as error:
+            self._log_failed = True
+            print(
+                f'{self.log_path} cannot be written: {error.strerror or error}; what {self.name} '
+                'prints is no longer kept',
+                file=sys.stderr,
+                flush=True,
+            )
 
     def signal_group(self, number: int) -> None:
         """Send a signal to the process and to what it has started in its group."""
