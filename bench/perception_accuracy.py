@@ -100,8 +100,12 @@ class Bench:
 
     def _cluster(self, toolkit: Toolkit, box: tuple, where: tuple[str, str]) -> None:
         """The cluster nearest to the object, in a band that begins above what it stands on."""
-        z_min = round(float(box[0][2]) / 0.004) * 0.004 + MARGIN
-        answer = self._call(toolkit, 'query_world_map', where, z_min=round(z_min, 3))
+        answer = self._call(toolkit, 'query_world_map', where)
+        bottom = float(box[0][2])
+        if abs(bottom - answer['surface_z']) > MARGIN:
+            # It stands on something else, whose height a planner would measure first.
+            z_min = round(bottom / 0.005) * 0.005 + MARGIN
+            answer = self._call(toolkit, 'query_world_map', where, z_min=round(z_min, 3))
         middle = (box[0] + box[1]) / 2
         nearest = min(
             answer['clusters'],

@@ -30,13 +30,15 @@ LOCALISE = Numbered([
     'read_image of a region with rulers; their numbers are pixels as back_project takes them.',
     'Choose a pixel well inside the object and call back_project.  A large spread means that the '
     'pixel lies on an edge: choose another.',
-    'Call query_world_map: the object is the cluster whose center is nearest to that point.  If '
-    'its size is that of several things, they touch: raise z_min, or narrow x_range and y_range.',
+    'Call query_world_map with z_min 0.01 m below that point, so that what the object stands on '
+    'or leans against stays out; the object is the cluster whose center is nearest to the point.  '
+    'If its size is that of several things, they touch: raise z_min, or narrow x_range and '
+    'y_range.',
     'If another thing hides part of it, or to be exact, move_to 0.15 m above its top_z and call '
     'query_world_map with camera wrist: what is seen from above has the right place and size.',
     'The grasps of a cluster are ready for scripted_grasp: xyz and yaw, best first.  Do not '
     'trust one with upright below 0.5, which is a slope, or with a small clear, where the hand '
-    'hits a neighbour.  No grasps: it is too wide; take a rim, a handle or the learned policy.',
+    'hits a neighbour.  No grasps: take a handle, or the learned policy.',
     'To place something, take the center of the target and the height of the surface there: '
     'back_project of a pixel on it.',
 ])

@@ -9,7 +9,9 @@ import pytest
 
 from robots.libero.env_server import LiberoRobot
 from robots.libero.simulation import quiet
+from rpent_ros.contracts.observation import CameraFrame
 from rpent_ros.errors import NotReset, UnknownCamera, UnknownTask
+from rpent_ros.tools.resample import reduced
 
 pytestmark = pytest.mark.libero
 
@@ -122,30 +124,47 @@ def test_depth_and_calibration_hit_the_geometry(
     robot: LiberoRobot, camera: str, size: int
 ) -> None:
     """Every pixel's ray, cast by MuJoCo from the camera's pose, ends where depth says."""
-    import mujoco
-
     robot.reset(suite='libero_object', task=0, seed=0)
     # After a step, poses are those of its last substep's start, which is what is rendered.
     robot._simulation.env.sim.forward()
-    frame = robot.render(camera, width=size, height=size, depth=True)
+    errors = depth_errors(robot, robot.render(camera, width=size, height=size, depth=True))
+    assert np.median(errors) < 0.00001
+    assert np.quantile(errors, 0.9) < 0.0001
+    # A few rays graze an edge, where a pixel has no one depth.
+    assert np.quantile(errors, 0.95) < 0.001
+
+
+@pytest.mark.parametrize('camera', ['agentview', 'wrist'])
+def test_depth_made_smaller_hits_the_geometry(robot: LiberoRobot, camera: str) -> None:
+    """As above, for the image of the policies' size, which dumps make from the larger one."""
+    robot.reset(suite='libero_object', task=0, seed=0)
+    robot._simulation.env.sim.forward()
+    small = reduced(robot.render(camera, width=512, height=512, depth=True), 2)
+    assert small.size == (256, 256)
+    errors = depth_errors(robot, small)
+    assert np.median(errors) < 0.00001
+    assert np.quantile(errors, 0.9) < 0.0001
+    assert np.quantile(errors, 0.95) < 0.001
+
+
+def depth_errors(robot: LiberoRobot, frame: CameraFrame) -> list[float]:
+    """Distance along the ray between depth and geometry, of 400 random pixels [m]."""
+    import mujoco
+
     model, data = robot._simulation.model, robot._simulation.data
     groups = np.array([0, 1, 0, 0, 0, 0], np.uint8)
-    rng = np.random.default_rng(0)
     errors = []
-    for row, column in rng.integers(5, size - 5, (200, 2)):
-        depth = float(frame.depth[row, column])
+    for row, column in np.random.default_rng(0).integers(5, frame.size[0] - 5, (400, 2)):
         ray = np.linalg.inv(frame.intrinsics) @ np.array([column, row, 1.0])
-        point = frame.pose.apply(ray * depth)
+        point = frame.pose.apply(ray * float(frame.depth[row, column]))
         direction = point - frame.pose.position
-        length = np.linalg.norm(direction)
+        length = float(np.linalg.norm(direction))
         hit = mujoco.mj_ray(
             model, data, frame.pose.position, direction / length, groups, 1, -1,
             np.zeros(1, np.int32),
         )  # fmt: skip
         errors.append(abs(hit - length))
-    # A few rays graze an edge, where a pixel has no one depth.
-    assert np.median(errors) < 0.0001
-    assert np.quantile(errors, 0.95) < 0.003
+    return errors
 
 
 def test_scene_hulls_agree_with_contacts(robot: LiberoRobot) -> None:

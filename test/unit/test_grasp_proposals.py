@@ -43,7 +43,8 @@ def test_a_flat_box_is_held_across_its_short_side_just_above_the_surface():
     assert grasp['width'] == pytest.approx(0.04, abs=1e-3)
     assert grasp['clear'] is None
     assert grasp['upright'] == pytest.approx(1.0)
-    assert list(grasp) == ['xyz', 'yaw', 'width', 'clear', 'upright']
+    assert list(grasp) == ['hold', 'xyz', 'yaw', 'width', 'clear', 'upright']
+    assert grasp['hold'] == 'around'
 
 
 def test_a_tall_box_is_held_below_its_top_and_can_be_held_both_ways():
@@ -139,3 +140,51 @@ def test_closing_axis_is_x_or_y():
     with pytest.raises(InvalidRequest) as error:
         Hand(closing_axis='z')
     assert str(error.value) == "closing_axis: expected x or y of the tool frame, got 'z'"
+
+
+def bowl(center, radius=0.055, height=0.05, wall=0.004):
+    """Points of a bowl's wall, inside and outside, and of its bottom."""
+    angles = np.linspace(0, 2 * math.pi, 240, endpoint=False)
+    rows = [
+        (r, z) for r in (radius, radius - wall) for z in np.arange(0.012, height + 1e-9, 0.002)
+    ]  # fmt: skip
+    rows += [(r, height) for r in np.arange(radius - wall, radius, 0.001)]
+    rows += [(r, 0.012) for r in np.arange(0.0, radius, 0.004)]
+    return np.array([
+        (center[0] + r * math.cos(a), center[1] + r * math.sin(a), z)
+        for r, z in rows for a in angles
+    ])  # fmt: skip
+
+
+def test_a_bowl_is_held_at_its_rim():
+    best = propose(bowl([0.02, 0.03]), tool_yaw=0.0)[0]
+    assert best['hold'] == 'rim'
+    x, y, z = np.array(best['xyz']) - [0.02, 0.03, 0.0]
+    assert math.hypot(x, y) == pytest.approx(0.053, abs=0.002)
+    # The fingers close along the radius, one inside and one outside.
+    assert abs(math.sin(best['yaw'] - math.atan2(y, x))) < 0.01
+    # The tool keeps its direction.
+    assert best['yaw'] == pytest.approx(0.0, abs=0.01)
+    assert z == pytest.approx(0.05 - HAND.depth, abs=1e-3)
+    assert best['width'] == pytest.approx(0.004, abs=0.002)
+
+
+def test_a_bowl_beside_a_wall_is_held_on_the_free_side():
+    wall = block([0.09, 0.0], (0.03, 0.3, 0.2))
+    found = propose(bowl([0.0, 0.0]), wall, tool_yaw=0.0)
+    assert all(grasp['clear'] is None or grasp['clear'] >= HAND.half_length for grasp in found)
+    # The hand reaches to either side of the point that it holds; the wall begins at 0.075.
+    reaches = [g['xyz'][0] + HAND.half_length * abs(math.cos(g['yaw'])) for g in found]
+    assert found
+    assert max(reaches) < 0.08
+
+
+def test_a_shallow_bowl_keeps_the_inner_finger_off_the_bottom():
+    best = propose(bowl([0.0, 0.0], height=0.036))[0]
+    assert best['hold'] == 'rim'
+    # 0.011 would be the favourite depth; its bottom is 0.012 high.
+    assert best['xyz'][2] == pytest.approx(0.012 + HAND.tip_below + 0.002, abs=1e-6)
+
+
+def test_a_filled_block_has_no_rim():
+    assert propose(block([0.0, 0.0], (0.10, 0.10, 0.08))) == []

@@ -452,10 +452,10 @@ def test_a_proposed_grasp_holds(make_toolkit, robot):
     data = toolkit.call('query_world_map', {'z_max': 0.2}).data
     blue = next(cluster for cluster in data['clusters'] if cluster['colour'] == 'blue')
     best = blue['grasps'][0]
-    assert list(best) == ['xyz', 'yaw', 'width', 'clear', 'upright']
+    assert list(best) == ['hold', 'xyz', 'yaw', 'width', 'clear', 'upright']
     result = toolkit.call('scripted_grasp', {'xyz': best['xyz'], 'yaw': best['yaw']})
     assert result.ok
     assert robot._world.held == 1
-    # The bin is too wide for any.
+    # The bin is too wide for any but of its rim.
     bin_ = next(cluster for cluster in data['clusters'] if cluster['colour'] == 'brown')
-    assert bin_['grasps'] == []
+    assert all(grasp['hold'] == 'rim' for grasp in bin_['grasps'])

@@ -32,10 +32,10 @@ _CLUSTER = (
     'back_project gives them, colour, rgb, n_points, camera that sees most of it, pixel '
     'well inside it there, rows and columns it spans there, at_tool: it is the gripper or '
     'touches it, grasps: how scripted_grasp could hold its uppermost 0.03 m, best first, each '
-    'with xyz [m] and yaw [rad] for scripted_grasp, width between the fingers [m], clear: how far '
-    'from xyz the next thing stands that the closing hand could hit [m] or null, upright: width '
-    'of its uppermost part as a share of width, below 0.5 a slope that slips; no grasps: it is '
-    'too wide'
+    'with hold (around it, or a rim with one finger inside), xyz [m] and yaw [rad] for '
+    'scripted_grasp, width between the fingers [m], clear: how far from xyz the next thing '
+    'stands that the closing hand could hit [m] or null, upright: width of its uppermost part as '
+    'a share of width, below 0.5 a slope that slips; no grasps: too wide, or no room'
 )
 
 
