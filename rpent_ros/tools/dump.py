@@ -170,9 +170,14 @@ def _write_images(paths: list[pathlib.Path], shots: list[tuple[str, CameraFrame]
 
 
 def _png(pixels: NDArray[Any]) -> bytes:
-    """Lossless, fastest compression: level 6 takes five times as long and saves a sixth."""
+    """Lossless.
+
+    Colours at level 3, 7 % smaller than at level 1 for 30 ms a megapixel; level 6 takes four times
+    as long for another 5 to 10 %.  Depth at level 4, a fifth smaller for hardly more time.
+    """
+    level = 4 if pixels.dtype == np.uint16 else 3
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, 'PNG', compress_level=1)
+    Image.fromarray(pixels).save(buffer, 'PNG', compress_level=level)
     return buffer.getvalue()
 
 
