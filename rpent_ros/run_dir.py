@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from rpent_ros import files
-from rpent_ros.errors import BadOutputDir, ErrorCode
+from rpent_ros.errors import BadOutputDir, ErrorCode, RpentError
 from rpent_ros.states import MANIFEST, States
 
 RESULT_SCHEMA_VERSION = 1
@@ -273,6 +273,6 @@ def _read_yaml(path: pathlib.Path) -> dict[str, Any]:
 def _last_entry(folder: pathlib.Path) -> dict[str, Any]:
     try:
         entries = States(folder).entries()
-    except (OSError, ValueError, KeyError):
+    except (RpentError, KeyError):
         return {}
     return entries[-1] if entries else {}
