@@ -29,6 +29,7 @@ from rpent_ros.errors import (
     DeadlineExceeded,
     ErrorCode,
     InferenceFailed,
+    ModelNotLoaded,
     PeerDied,
     RpentError,
     Unavailable,
@@ -102,9 +103,23 @@ class VlaNode(Node):
         self._main.run(should_stop=shutdown.requested, idle=self._greet)
 
     def load(self) -> None:
-        """Load the policy; on the thread that then calls `run`."""
+        """Load the policy; on the thread that then calls `run`.
+
+        Raises:
+          ModelNotLoaded: it cannot be loaded.
+        """
         started = time.monotonic()
-        self._policy.load()
+        spec = self._policy.spec
+        try:
+            self._policy.load()
+        except RpentError:
+            raise
+        except Exception as error:  # Libraries that load weights raise whatever they like.
+            self.get_logger().error(traceback.format_exc())
+            raise ModelNotLoaded(
+                f'policy {spec.name} cannot be loaded ({type(error).__name__}: {error}); install '
+                'or download what is missing, or choose another policy'
+            ) from error
         spec = self._policy.spec
         self.get_logger().info(f'policy {spec.name} loaded in {time.monotonic() - started:.1f} s')
         if spec.privileged:

@@ -18,6 +18,7 @@ from rpent_ros.errors import (
     Busy,
     ContractMismatch,
     InferenceFailed,
+    ModelNotLoaded,
     NoPrivilegedScene,
 )
 from rpent_ros.policies.oracle.policy import OraclePolicy
@@ -231,6 +232,29 @@ def test_unusable_answers_are_refused(graph, answer, message: str) -> None:
     with pytest.raises(InferenceFailed) as caught:
         g.client.infer(g.driver.core.observe(), 'pick up the red cube')
     assert message in str(caught.value)
+
+
+class Missing(OraclePolicy):
+    """Needs a library that is not there."""
+
+    def load(self) -> None:
+        raise ModuleNotFoundError("No module named 'weights'")
+
+
+def test_a_policy_that_cannot_be_loaded_says_why() -> None:
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = VlaNode(Missing(), context=context, namespace=f'vla_{uuid.uuid4().hex[:8]}')
+    try:
+        with pytest.raises(ModelNotLoaded) as caught:
+            node.load()
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+    assert str(caught.value) == (
+        "policy oracle cannot be loaded (ModuleNotFoundError: No module named 'weights'); install "
+        'or download what is missing, or choose another policy'
+    )
 
 
 def test_busy_while_inferring_and_describe_stays_live(graph) -> None:
