@@ -152,7 +152,10 @@ class Session:
         """
         self._check()
         if 0 < self.limits.max_tool_calls <= self.turns:
-            raise TurnLimit(f'all {self.limits.max_tool_calls} tool calls are used up')
+            raise TurnLimit(
+                f'all {self.limits.max_tool_calls} tool calls of this run are used up; whoever '
+                'starts it can allow more with max_tool_calls'
+            )
         self.turns += 1
         # Exactly what is executed, so that the recipe repeats it to the last bit.
         given = files.plain(arguments, exact=True)
@@ -226,7 +229,8 @@ class Session:
             raise Canceled(f'the run was {self._outer_stop.reason} after {self.turns} tool calls')
         if self.out_of_time:
             raise TimeLimit(
-                f'the run used up its {self.limits.max_seconds:g} s after {self.turns} tool calls'
+                f'the run used up its {self.limits.max_seconds:g} s after {self.turns} tool '
+                'calls; whoever starts it can allow more with max_seconds'
             )
 
     def _begin(self, name: str, arguments: Any) -> bool:

@@ -52,7 +52,7 @@ def verify(path: str | os.PathLike[str]) -> BagSummary:
             if declared != total:
                 raise BagFailed(
                     f'bag {path}: expected {declared} messages as its metadata says, '
-                    f'read {total}; repair it'
+                    f'read {total}; the file is damaged'
                 )
             return BagSummary(
                 pathlib.Path(path),

@@ -77,7 +77,10 @@ class BagWriter:
                 f'bag {self.path}: expected a new folder, but it exists; choose another one'
             ) from None
         except OSError as error:
-            raise BagFailed(f'bag {self.path}: cannot be created: {error.strerror}') from None
+            raise BagFailed(
+                f'bag {self.path}: cannot be created: {error.strerror or error}; free some space '
+                'there, or choose another folder'
+            ) from None
         self._mcap = Writer(
             self._file, chunk_size=_CHUNK_BYTES, compression=CompressionType.ZSTD
         )

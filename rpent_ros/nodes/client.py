@@ -317,7 +317,8 @@ class _GoalRun:
         self._cancel(cancel_timeout_s)
         if not self._done.is_set():
             raise DeadlineExceeded(
-                f'{self._watch.name}: cancelled, but still no result after {cancel_timeout_s:g} s'
+                f'{self._watch.name}: cancelled, but no result in {cancel_timeout_s:g} s; the '
+                'robot may still move: call driver/stop, and see the log of its node'
             )
 
     def _cancel(self, timeout_s: float) -> None:

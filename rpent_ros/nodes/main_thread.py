@@ -56,7 +56,8 @@ class MainThread:
         except concurrent.futures.TimeoutError:
             future.cancel()
             raise DeadlineExceeded(
-                f'the simulator thread gave no answer in {timeout_s:g} s'
+                f'the main thread gave no answer in {timeout_s:g} s; it may still be busy with '
+                'something that takes long'
             ) from None
 
     async def awaited(self, job: Callable[[], T], executor: Executor) -> T:

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from rpent_ros import files
-from rpent_ros.errors import BadArguments, BadOutputDir, BadPath, BadPixel
+from rpent_ros.errors import BadArguments, BadPath, BadPixel
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.states import DEPTH_UNIT, States, View, load_depth
 from rpent_ros.tools import clouds, locate, pictures, projection, world_map
@@ -277,14 +277,9 @@ class Perception:
         )
         buffer = io.BytesIO()
         picture.save(buffer, 'PNG', compress_level=1)
-        try:
+        with files.writing(self.output_dir, path.name):
             path.parent.mkdir(exist_ok=True)
             files.write_bytes(path, buffer.getvalue())
-        except OSError as error:
-            raise BadOutputDir(
-                f'{self.output_dir}: cannot write {path.name}: {error.strerror or error}; '
-                'free some space or choose another output_dir'
-            ) from None
         return path
 
 

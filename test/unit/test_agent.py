@@ -184,7 +184,10 @@ def test_tool_call_limit(run):
     assert (result.reason, result.code, result.tool_calls) == (
         'turn_limit', ErrorCode.TURN_LIMIT, 3,
     )  # fmt: skip
-    assert result.message == 'all 3 tool calls are used up'
+    assert result.message == (
+        'all 3 tool calls of this run are used up; whoever starts it can allow more with '
+        'max_tool_calls'
+    )
 
 
 def test_time_limit_cancels_the_running_tool(run, env):
@@ -201,7 +204,10 @@ def test_time_limit_cancels_the_running_tool(run, env):
         limits=Limits(max_seconds=0.3),
     )
     assert (result.reason, result.code) == ('time_limit', ErrorCode.TIME_LIMIT)
-    assert result.message == 'the run used up its 0.3 s after 1 tool calls'
+    assert result.message == (
+        'the run used up its 0.3 s after 1 tool calls; whoever starts it can allow more with '
+        'max_seconds'
+    )
     assert read(result, 'transcript_fake_pick_t0_s1.json')['messages'][-1]['result']['code'] == (
         'CANCELED'
     )

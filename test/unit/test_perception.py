@@ -441,8 +441,9 @@ def test_a_full_disk_refuses_the_cut_out(make_toolkit, monkeypatch):
     refused(
         toolkit.call('read_image', {'camera': 'wrist', 'zoom': 2}),
         ErrorCode.BAD_OUTPUT_DIR,
-        f'{toolkit.output_dir}: cannot write 00_wrist_high_r0-127_c0-127_x2.png: No space left '
-        'on device; free some space or choose another output_dir',
+        f'output_dir {toolkit.output_dir}: 00_wrist_high_r0-127_c0-127_x2.png cannot be written: '
+        'No space left on device; free some space there, or choose a folder on another disk; what '
+        'was written before is intact',
     )
     assert toolkit.call('read_image', {'camera': 'wrist'}).ok
 

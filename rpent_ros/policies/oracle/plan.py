@@ -66,7 +66,9 @@ class Plan(Moves):
         if self._task.target:
             yield from self._place(name)
             if self._missed():
-                raise NoPlan(f'{name} was placed, but does not lie as the task wants it')
+                raise NoPlan(
+                    f'{name} was placed, but does not lie as the task wants it; ask again'
+                )
         return True
 
     def _is_placed(self, name: str) -> bool:
@@ -110,7 +112,9 @@ class Plan(Moves):
             if self._world.origin(name)[2] - start > FOLLOWED * LIFT:
                 return True
             yield from self._open(f'letting go of {name}')
-        raise NoPlan(f'{name} could not be lifted in {TRIES} tries')
+        raise NoPlan(
+            f'{name} could not be lifted in {TRIES} tries; something may be in the way'
+        )
 
     def _approach(self, name: str, grasp: Grasp) -> Steps:
         self._command = self._spec.gripper_open
@@ -189,7 +193,9 @@ class Plan(Moves):
             np.array([*(place[:2] - offset), above]), status, tolerance=0.012, angle=0.08
         )
         if not self._is_held(name):
-            raise NoPlan(f'{name} was dropped on the way to {self._task.target}')
+            raise NoPlan(
+                f'{name} was dropped on the way to {self._task.target}; pick it up again'
+            )
         offset = self._offset(name, inside)
         yield from self._move(
             np.array([*(place[:2] - offset), above]), status, tolerance=0.005, steps=30

@@ -112,7 +112,7 @@ class OraclePolicy:
     def infer(self, observation: Observation, instruction: str, session: str) -> Inference:
         """The next rows of the session's plan; a new plan if instruction or world is new."""
         if self._scenes is None:
-            raise BadObservation('oracle: not connected to a driver yet')
+            raise BadObservation('oracle: no driver is connected yet; start one and ask again')
         scene = self._scenes(observation.episode, observation.step)
         world = World(observation, scene)
         now = (observation.episode, observation.step)
