@@ -155,7 +155,7 @@ def test_says_that_it_is_privileged(driver: DriverCore, oracle) -> None:
 def test_refuses_what_it_cannot_do(driver: DriverCore, oracle) -> None:
     with pytest.raises(BadInstruction, match="'the teapot' could be nothing here"):
         oracle.infer(driver.observe(), 'pick up the teapot', '')
-    with pytest.raises(BadObservation, match='^oracle: no driver is connected yet; start'):
+    with pytest.raises(BadObservation, match=r'^oracle: no driver is connected yet; start'):
         OraclePolicy().infer(driver.observe(), 'pick up the red cube', '')
     joints = dataclasses.replace(driver.spec.action, names=tuple('abcdefg'))
     robot = dataclasses.replace(driver.spec, action=joints)
