@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,9 @@ from rpent_ros.contracts.motion import (
     Clamp,
     Gripper,
     MotionResult,
-    MoveGoal,
     StepResult,
+    Waypoint,
+    as_waypoints,
 )
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
@@ -39,12 +39,15 @@ from rpent_ros.errors import (
     Stopped,
 )
 from rpent_ros.geometry import Pose
+from rpent_ros.motion import Leg, MotionRun, OnStep, episode_end, legs_of
 from rpent_ros.ports import ShouldStop
-from rpent_ros.primitives.servo import Progress, Tolerances, pose_error, servo_action
+from rpent_ros.primitives.servo import Tolerances
+from rpent_ros.reach import Reach
 from rpent_ros.robot import Robot
 from rpent_ros.state_log import StateLog
 
-OnStep = Callable[[MotionProgress], None]
+# Orientation errors up to this leave the commanded orientation in force [rad].
+_STILL_MEANT = 0.3
 
 
 def _never() -> bool:
@@ -93,6 +96,9 @@ class DriverCore:
         )
         self._speed = speed
         self._tolerances = tolerances or Tolerances()
+        self._reach = Reach(robot)
+        # What was commanded last; None: nothing, or by actions whose target nobody knows.
+        self._commanded: Pose | None = None
         self._stop = threading.Event()
         self._stop_reason = ''
         self._failure = ''
@@ -156,6 +162,7 @@ class DriverCore:
         self._moving = True
         try:
             answer = self._episode.reset(suite=suite, task=task, seed=seed)
+            self._commanded = None
         finally:
             self._moving = False
         self._failure = ''
@@ -174,6 +181,7 @@ class DriverCore:
           Stopped, NotReset, EpisodeOver: motion is not allowed.
         """
         self._refuse_motion()
+        self._commanded = None
         sent, clamps, status = self._episode.advance(action, 0)
         observation = None
         if images:
@@ -216,58 +224,49 @@ class DriverCore:
                 clamps.extend(cut)
                 on_step(MotionProgress(n + 1))
                 if status.terminated or status.truncated:
-                    return self._ended(*self._episode_end(), steps=n + 1, clamps=clamps)
+                    end = episode_end(self._episode)
+                    return self._ended(*end, steps=n + 1, clamps=clamps)
             return self._ended(ErrorCode.OK, '', steps=len(rows), clamps=clamps)
 
     def move_to(
-        self, goal: MoveGoal, *, should_stop: ShouldStop = _never, on_step: OnStep = _ignore
+        self,
+        waypoints: Waypoint | Sequence[Waypoint],
+        *,
+        should_stop: ShouldStop = _never,
+        on_step: OnStep = _ignore,
     ) -> MotionResult:
-        """Move the tool centre point in a straight line and wait until it rests.
+        """Move the tool centre point through waypoints in straight lines and wait until it rests.
 
-        A gripper command is sent with every step; the motion then ends when the fingers rest, too.
+        What a waypoint keeps is what was commanded last.  A gripper command is sent with every
+        step; a waypoint with one is reached when the fingers rest, too.  Where the arm cannot
+        follow a long line, it goes around by itself.
 
         Raises:
-          OutOfWorkspace: the target lies outside the box; the robot has not moved.
+          OutOfWorkspace, OutOfReach: a target cannot be approached; the robot has not moved.
           Stopped, NotReset, EpisodeOver: motion is not allowed.
         """
         self._refuse_motion()
-        observation = self._robot.observe()
-        target = _resolve(goal, observation.ee_pose)
-        if not goal.keep_position:
-            self._episode.guard.check_target(target.position)
-        gripper = self._gripper_value(goal.gripper)
-        speed = self._speed if goal.speed is None else goal.speed
-        progress = Progress(
-            self._tolerances,
-            observation.ee_pose,
-            observation.gripper_width,
-            wait_for_fingers=goal.gripper != Gripper.KEEP,
+        asked = as_waypoints(waypoints)
+        now = self._robot.observe()
+        legs = legs_of(
+            asked, self._commanded or now.ee_pose, self._gripper_value, self._speed
         )
-        clamps: list[Clamp] = []
+        for leg, waypoint in zip(legs, asked, strict=True):
+            if not waypoint.keep_position:
+                self._episode.guard.check_target(leg.target.position)
+        legs = self._reach.plan(now.ee_pose.position, legs)
+        run = MotionRun(
+            self._episode,
+            self._robot.observe,
+            self._tolerances,
+            max_steps=self.spec.limits.max_steps,
+            interruption=lambda n: self._interruption(should_stop, n),
+            on_step=on_step,
+        )
         with _Motion(self):
-            n = 0
-            while True:
-                translation, rotation = pose_error(observation.ee_pose, target)
-                left = _Left(float(np.linalg.norm(translation)), float(np.linalg.norm(rotation)))
-                if n:
-                    on_step(MotionProgress(n, left.position, left.orientation))
-                    end = self._motion_end(progress, left, n)
-                    if end:
-                        settled = end[0] == ErrorCode.OK and not self._episode.flags.terminated
-                        return self._ended(
-                            *end, steps=n, clamps=clamps, left=left, settled=settled
-                        )
-                ended = self._interruption(should_stop, n)
-                if ended:
-                    return self._ended(*ended, steps=n, clamps=clamps, left=left)
-                action = servo_action(
-                    self.spec.action, translation, rotation, gripper=gripper, speed=speed
-                )
-                _, cut, _ = self._episode.advance(action, n, observation.ee_pose.position)
-                clamps.extend(cut)
-                observation = self._robot.observe()
-                progress.update(observation.ee_pose, observation.gripper_width)
-                n += 1
+            result = run.run(legs)
+        self._commanded = _commanded_after(result, legs, self._robot.observe().ee_pose)
+        return self._finish(result)
 
     def observe(
         self,
@@ -358,67 +357,20 @@ class DriverCore:
             return ErrorCode.CANCELED, f'cancelled after {n} control steps; the robot holds'
         return None
 
-    def _episode_end(self) -> tuple[ErrorCode, str]:
-        if self._episode.flags.truncated and not self._episode.flags.terminated:
-            return ErrorCode.EPISODE_OVER, (
-                f'the step limit ended episode {self._episode.number} after '
-                f'{self._episode.steps} control steps'
-            )
-        return ErrorCode.OK, ''
-
-    def _motion_end(
-        self, progress: Progress, left: _Left, n: int
-    ) -> tuple[ErrorCode, str] | None:
-        """How a motion has ended after its n-th step; None if it goes on."""
-        if self._episode.flags.terminated or self._episode.flags.truncated:
-            return self._episode_end()
-        if progress.settled(left.position, left.orientation):
-            return ErrorCode.OK, ''
-        limit = self.spec.limits.max_steps
-        if progress.stalled():
-            return ErrorCode.NOT_REACHED, (
-                f'the tool came to rest {left} short of the target after {n} control steps; '
-                'something is in the way, or the pose cannot be reached'
-            )
-        if n >= limit:
-            return ErrorCode.NOT_REACHED, (
-                f'the tool was still {left} short of the target after {limit} control steps, '
-                'the longest motion allowed'
-            )
-        return None
-
     def _ended(
-        self,
-        code: ErrorCode,
-        message: str,
-        *,
-        steps: int,
-        clamps: Sequence[Clamp],
-        left: _Left | None = None,
-        settled: bool = False,
+        self, code: ErrorCode, message: str, *, steps: int, clamps: Sequence[Clamp]
     ) -> MotionResult:
-        if code != ErrorCode.OK:
-            self._episode.hold()
-        return MotionResult(
-            code,
-            message,
-            steps=steps,
-            observation=self.observe(),
-            clamps=tuple(clamps),
-            settled=settled,
-            position_error=left.position if left else math.nan,
-            orientation_error=left.orientation if left else math.nan,
+        # What a policy commands, nobody knows better than the arm.
+        self._commanded = None
+        return self._finish(
+            MotionResult(code, message, steps=steps, observation=None, clamps=tuple(clamps))
         )
 
-@dataclasses.dataclass(frozen=True)
-class _Left:
-    """Distance [m] and angle [rad] left to a target."""
-
-    position: float
-    orientation: float
-
-    def __str__(self) -> str:
-        return f'{1000 * self.position:.0f} mm and {self.orientation:.2f} rad'
+    def _finish(self, result: MotionResult) -> MotionResult:
+        """The result with the state at the end; a robot that was interrupted holds."""
+        if result.code != ErrorCode.OK:
+            self._episode.hold()
+        return dataclasses.replace(result, observation=self.observe())
 
 
 class _Motion:
@@ -436,9 +388,14 @@ class _Motion:
             self._driver.hold()
 
 
-def _resolve(goal: MoveGoal, present: Pose) -> Pose:
-    """The target with what is to be kept filled in."""
-    return Pose(
-        present.position if goal.keep_position else goal.target.position,
-        present.quaternion if goal.keep_orientation else goal.target.quaternion,
-    )
+def _commanded_after(result: MotionResult, legs: Sequence[Leg], now: Pose) -> Pose:
+    """What later motions keep: the target if it was reached, otherwise where the tool is.
+
+    A motion that only kept the orientation keeps it also for the next one: whatever stopped it
+    may have turned the tool a little.
+    """
+    last = legs[-1]
+    if result.code == ErrorCode.OK:
+        return last.target
+    turned = result.orientation_error > _STILL_MEANT
+    return Pose(now.position, now.quaternion if turned else last.target.quaternion)

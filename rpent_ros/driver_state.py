@@ -32,8 +32,15 @@ class DriverState:
 
 @dataclasses.dataclass(frozen=True)
 class MotionProgress:
-    """Sent after each control step of a motion; errors [m], [rad] are NaN for chunks."""
+    """Sent after each control step of a motion.
+
+    Attributes:
+      steps: control steps taken.
+      position_error, orientation_error: what is left to the next target [m], [rad]; NaN: chunks.
+      reached: waypoints reached.
+    """
 
     steps: int
     position_error: float = math.nan
     orientation_error: float = math.nan
+    reached: int = 0

@@ -34,6 +34,7 @@ class ErrorCode(enum.IntEnum):
     RENDER_FAILED = 109
     ROBOT_FAILED = 110
     NAME_TAKEN = 111
+    OUT_OF_REACH = 112
     # Vla node.
     MODEL_NOT_LOADED = 201
     BAD_OBSERVATION = 202
@@ -161,6 +162,12 @@ class RobotFailed(RpentError):
     """Raised when the simulator or the hardware failed."""
 
     code = ErrorCode.ROBOT_FAILED
+
+
+class OutOfReach(RpentError):
+    """Raised when the arm's joints cannot bring the tool to a target."""
+
+    code = ErrorCode.OUT_OF_REACH
 
 
 class NameTaken(RpentError):

@@ -125,13 +125,48 @@ def rotation_about_z(angle: float) -> Vector:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def yaw_of_tool(rotation: Any) -> float:
-    """Yaw [rad] of a tool: direction of its x axis in the parent's xy plane.
+@dataclasses.dataclass(frozen=True)
+class ToolAngles:
+    """Orientation of a tool in angles that are zero for one that points straight down.
 
-    Defined through the x axis because Euler angles flip sign for a gripper that points down.
+    The tool's z axis is the approach axis.  Its rotation in the parent frame is
+
+        R = Rx(pitch) Ry(lean) Rz(yaw) D,  D = diag(1, -1, -1)
+
+    so that yaw turns the tool about its approach axis, counter-clockwise seen from above; pitch
+    tilts the approach axis about the parent's x axis, with +pi/2 pointing along +y; lean tilts it
+    towards -x.  Without tilt, yaw is the direction of the tool's x axis in the parent's xy plane.
+    Pitch and yaw are in (-pi, pi], lean in [-pi/2, pi/2], where pitch and yaw are ambiguous.
+
+    Attributes:
+      pitch, yaw, lean: [rad].
     """
+
+    pitch: float
+    yaw: float
+    lean: float = 0.0
+
+    @property
+    def rotation(self) -> Vector:
+        """Rotation matrix (3, 3) of the tool in the parent frame."""
+        x, y = [self.pitch, 0.0, 0.0], [0.0, self.lean, 0.0]
+        tilt = rotation_from_vector(x) @ rotation_from_vector(y)
+        return tilt @ rotation_about_z(self.yaw) @ np.diag([1.0, -1.0, -1.0])
+
+
+def tool_angles(rotation: Any) -> ToolAngles:
+    """Angles of a tool's rotation matrix (3, 3), the inverse of `ToolAngles.rotation`."""
     m = np.asarray(rotation, float)
-    return math.atan2(m[1, 0], m[0, 0])
+    pitch = math.atan2(m[1, 2], -m[2, 2])
+    lean = math.asin(min(max(-m[0, 2], -1.0), 1.0))
+    upright = ToolAngles(pitch, 0.0, lean).rotation.T @ m
+    # What is left is D Rz(yaw) D seen from the tool: a turn by -yaw about its approach axis.
+    return ToolAngles(pitch, math.atan2(-upright[1, 0], upright[0, 0]), lean)
+
+
+def yaw_of_tool(rotation: Any) -> float:
+    """Yaw [rad] of a tool's rotation matrix (3, 3), see `ToolAngles`."""
+    return tool_angles(rotation).yaw
 
 
 def wrap_angle(angle: float) -> float:

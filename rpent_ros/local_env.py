@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpent_ros.contracts.motion import ActionChunk, MotionResult, MoveGoal, StepResult
+from rpent_ros.contracts.motion import ActionChunk, MotionResult, StepResult, Waypoint
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.specs import DriverSpec
 from rpent_ros.driver import DriverCore
@@ -56,9 +56,14 @@ class LocalEnv:
         """Execute the first rows of a chunk."""
         return self.core.execute_chunk(chunk, first=first, should_stop=should_stop or _never)
 
-    def move_to(self, goal: MoveGoal, *, should_stop: ShouldStop | None = None) -> MotionResult:
-        """Move the tool centre point."""
-        return self.core.move_to(goal, should_stop=should_stop or _never)
+    def move_to(
+        self,
+        waypoints: Waypoint | Sequence[Waypoint],
+        *,
+        should_stop: ShouldStop | None = None,
+    ) -> MotionResult:
+        """Move the tool centre point through waypoints."""
+        return self.core.move_to(waypoints, should_stop=should_stop or _never)
 
     def stop(self) -> None:
         """Stop and stay stopped until `resume`."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rpent_ros.contracts.motion import ActionChunk, Inference, MotionResult, MoveGoal, StepResult
+from rpent_ros.contracts.motion import ActionChunk, Inference, MotionResult, StepResult, Waypoint
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.specs import DriverSpec, PolicySpec
 
@@ -45,8 +45,13 @@ class EnvClient(Protocol):
     ) -> MotionResult:
         """Execute the first rows of a chunk (0: all); holds when `should_stop` turns true."""
 
-    def move_to(self, goal: MoveGoal, *, should_stop: ShouldStop | None = None) -> MotionResult:
-        """Move the tool centre point; holds when `should_stop` turns true."""
+    def move_to(
+        self,
+        waypoints: Waypoint | Sequence[Waypoint],
+        *,
+        should_stop: ShouldStop | None = None,
+    ) -> MotionResult:
+        """Move the tool centre point through waypoints; holds when `should_stop` turns true."""
 
     def stop(self) -> None:
         """Stop at once and stay stopped until `resume`."""

@@ -14,7 +14,7 @@ import os
 import pathlib
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +25,7 @@ from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import DriverSpec
 from rpent_ros.errors import InvalidRequest
+from rpent_ros.geometry import Pose
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +90,17 @@ class Robot(Protocol):
         Raises:
           UnknownCamera: the name is not in spec.cameras.
           RenderFailed: no image could be made; the message names the cause and the cure.
+        """
+
+    def path_errors(self, path: Sequence[Pose]) -> Sequence[tuple[float, float]] | None:
+        """What the arm's joints would leave of each pose of a path; must not move anything.
+
+        Args:
+          path: tool poses in the base frame, to be followed from where the arm is in straight
+            lines.
+
+        Returns:
+          Distance [m] and angle [rad] left, one pair per pose; None: not known.
         """
 
     def hold(self) -> None:

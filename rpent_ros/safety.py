@@ -19,6 +19,8 @@ from rpent_ros.errors import BadAction, OutOfWorkspace
 Vector = NDArray[np.float64]
 
 _AXES = ('x', 'y', 'z')
+# Rounding of a position, not a step beyond a wall [m].
+_NOTHING = 1e-12
 _ANGLES = ('roll', 'pitch', 'yaw')
 
 
@@ -128,7 +130,7 @@ class ActionGuard:
         low = np.minimum(self.limits.workspace_min - position, 0.0)
         high = np.maximum(self.limits.workspace_max - position, 0.0)
         allowed = np.clip(delta, low, high)
-        for i in np.flatnonzero(allowed != delta):
+        for i in np.flatnonzero(np.abs(allowed - delta) > _NOTHING):
             wall = 'workspace_max' if delta[i] > 0 else 'workspace_min'
             clamps.append(
                 Clamp(

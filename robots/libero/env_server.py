@@ -10,7 +10,7 @@ import importlib.metadata
 import logging
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from rpent_ros.robot import ResetInfo, StepStatus
 
 if TYPE_CHECKING:
     from robots.libero.cameras import Renderer
+    from robots.libero.reach import ArmReach
     from robots.libero.scene import SceneReader
     from robots.libero.simulation import Simulation
 
@@ -90,6 +91,7 @@ class LiberoRobot:
         self._simulation: Simulation | None = None
         self._renderer: Renderer | None = None
         self._reader: SceneReader | None = None
+        self._reach: ArmReach | None = None
         self._steps = 0
         self._success = False
         self._site = -1
@@ -212,6 +214,7 @@ class LiberoRobot:
             joint_names=(*_ARM, *_FINGERS),
             joint_positions=joints,
             joint_velocities=data.qvel[self._arm_qvel],
+            joint_efforts=data.qfrc_actuator[self._arm_qvel],
             ee_pose=Pose(position, quaternion),
             ee_twist=self._twist(),
             gripper_width=float(fingers[0] - fingers[1]),
@@ -235,6 +238,17 @@ class LiberoRobot:
         return self._renderer.render(
             simulation.data, camera, width=width, height=height, depth=depth
         )
+
+    def path_errors(self, path: Sequence[Pose]) -> Sequence[tuple[float, float]] | None:
+        """What the joints would leave of each pose of a path in the world frame [m], [rad]."""
+        simulation = self._running()
+        if self._reach is None:
+            from robots.libero.reach import ArmReach
+
+            rest = simulation.env.robots[0].controller.initial_joint
+            self._reach = ArmReach(simulation.model, self._site, _ARM, rest)
+        joints = simulation.data.qpos[self._arm_qpos[: len(_ARM)]]
+        return self._reach.path_errors(joints, path)
 
     def hold(self) -> None:
         """Make the present pose the controller's goal."""
@@ -287,6 +301,7 @@ class LiberoRobot:
         """Drop what was made for the present model."""
         self._close_renderer()
         self._reader = None
+        self._reach = None
 
     def _close_renderer(self) -> None:
         if self._renderer is not None:

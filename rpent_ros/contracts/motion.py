@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from rpent_ros.contracts import checks
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.errors import BadAction, ErrorCode, InvalidRequest
 from rpent_ros.geometry import Pose
+
+MAX_BLEND_RADIUS = 0.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,27 +64,62 @@ class Gripper(enum.IntEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class MoveGoal:
+class Waypoint:
     """A straight-line motion of the tool centre point in the base frame.
+
+    What is kept is what was commanded last, not where the arm happens to be: errors of many
+    motions do not add up.
 
     Attributes:
       target: pose to reach.
       keep_position: ignore the target's position and stay.
-      keep_orientation: ignore the target's orientation and keep the present one.
-      gripper: gripper command during the motion.
+      keep_tilt: ignore the direction that the target's approach axis points to and keep it.
+      keep_yaw: ignore the target's turn about its approach axis and keep it.
+      gripper: gripper command during the motion; other than KEEP it is waited for.
       speed: fraction of full speed, (0, 1]; None: the driver's default.
+      blend_radius: within this distance the next waypoint is headed for without a halt [m]; 0.0:
+        come to rest.
     """
 
     target: Pose
     _: dataclasses.KW_ONLY
     keep_position: bool = False
-    keep_orientation: bool = False
+    keep_tilt: bool = False
+    keep_yaw: bool = False
     gripper: Gripper = Gripper.KEEP
     speed: float | None = None
+    blend_radius: float = 0.0
 
     def __post_init__(self) -> None:
         if self.speed is not None and not 0.0 < self.speed <= 1.0:
             raise InvalidRequest(f'move_to speed: expected above 0 up to 1, got {self.speed}')
+        if not 0.0 <= self.blend_radius <= MAX_BLEND_RADIUS:
+            raise InvalidRequest(
+                f'move_to blend_radius: expected 0 to {MAX_BLEND_RADIUS} m, got '
+                f'{self.blend_radius}'
+            )
+
+    @property
+    def keep_orientation(self) -> bool:
+        """True if nothing is asked of the orientation."""
+        return self.keep_tilt and self.keep_yaw
+
+
+def as_waypoints(given: Waypoint | Sequence[Waypoint]) -> tuple[Waypoint, ...]:
+    """The waypoints of a motion that was given as one or as several.
+
+    Raises:
+      InvalidRequest: there is none, or the last one is to be passed by.
+    """
+    waypoints = (given,) if isinstance(given, Waypoint) else tuple(given)
+    if not waypoints:
+        raise InvalidRequest('move_to: expected at least one waypoint, got none')
+    if waypoints[-1].blend_radius:
+        raise InvalidRequest(
+            'move_to: expected the last waypoint to have blend_radius 0, got '
+            f'{waypoints[-1].blend_radius}'
+        )
+    return waypoints
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,6 +149,8 @@ class MotionResult:
       code, message: ErrorCode and sentence; OK and '' on success.
       steps: control steps executed.
       observation: state at the end, without images; None only if the driver was never reset.
+      reached: waypoints reached (motions only).
+      route: (3,) positions that the driver went through by itself on the way [m].
       settled: target reached within tolerance and the tool at rest (motions only).
       position_error, orientation_error: what is left [m], [rad]; NaN for chunks.
     """
@@ -121,6 +161,8 @@ class MotionResult:
     steps: int
     observation: Observation | None
     clamps: tuple[Clamp, ...] = ()
+    reached: int = 0
+    route: tuple[NDArray[np.float64], ...] = ()
     settled: bool = False
     position_error: float = math.nan
     orientation_error: float = math.nan

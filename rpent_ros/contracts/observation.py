@@ -70,6 +70,7 @@ class Observation:
       instruction: task sentence; '' for none.
       state: (S,) policy state vector, see DriverSpec.state.
       joint_names, joint_positions, joint_velocities: arm and gripper [rad or m, per second].
+      joint_efforts: torques [N m] and forces [N] of the same joints; empty: not measured.
       ee_pose: pose of the tool centre point.
       ee_twist: (6,) its linear [m/s] and angular [rad/s] velocity.
       gripper_width: distance between the finger pads [m]; NaN: not measured.
@@ -91,6 +92,7 @@ class Observation:
     ee_pose: Pose
     ee_twist: Vector
     gripper_width: float = math.nan
+    joint_efforts: Vector = dataclasses.field(default_factory=lambda: np.zeros(0))
     instruction: str = ''
     frames: tuple[CameraFrame, ...] = ()
     terminated: bool = False
@@ -103,6 +105,7 @@ class Observation:
             ('state', (None,)),
             ('joint_positions', (n,)),
             ('joint_velocities', (n,)),
+            ('joint_efforts', (n if len(self.joint_efforts) else 0,)),
             ('ee_twist', (6,)),
         ):
             value = checks.array(f'observation {name}', getattr(self, name), shape=shape)

@@ -195,13 +195,14 @@ class DriverNode(Node):
         return convert.execute_chunk_result_to_msg(result)
 
     async def _on_move_to(self, goal: _Goal) -> MoveTo.Result:
-        request = convert.move_goal_from_msg(goal.handle.request, self.core.spec.base_frame)
+        request = convert.move_to_goal_from_msg(goal.handle.request, self.core.spec.base_frame)
 
         def feedback(progress: MotionProgress) -> MoveTo.Feedback:
             return MoveTo.Feedback(
                 position_error=progress.position_error,
                 orientation_error=progress.orientation_error,
                 steps=progress.steps,
+                reached=progress.reached,
             )
 
         result = await self._move(

@@ -14,7 +14,13 @@ from std_srvs.srv import Trigger
 
 from rpent_msgs.action import ExecuteChunk, MoveTo
 from rpent_msgs.srv import DescribeDriver, Observe, Reset, Step
-from rpent_ros.contracts.motion import ActionChunk, MotionResult, MoveGoal, StepResult
+from rpent_ros.contracts.motion import (
+    ActionChunk,
+    MotionResult,
+    StepResult,
+    Waypoint,
+    as_waypoints,
+)
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.specs import DriverSpec
 from rpent_ros.errors import BadAction, RobotFailed
@@ -139,11 +145,16 @@ class RosEnvClient:
         )
         return convert.execute_chunk_result_from_msg(result)
 
-    def move_to(self, goal: MoveGoal, *, should_stop: ShouldStop | None = None) -> MotionResult:
-        """Move the tool centre point; holds when `should_stop` turns true."""
+    def move_to(
+        self,
+        waypoints: Waypoint | Sequence[Waypoint],
+        *,
+        should_stop: ShouldStop | None = None,
+    ) -> MotionResult:
+        """Move the tool centre point through waypoints; holds when `should_stop` turns true."""
         spec = self._spec or self.describe()
         result = self._move.run(
-            convert.move_goal_to_msg(goal, spec.base_frame),
+            convert.move_to_goal_to_msg(as_waypoints(waypoints), spec.base_frame),
             timeout_s=self._motion_limit(spec.limits.max_steps),
             should_stop=should_stop,
             cancel_timeout_s=self._deadlines.cancel,

@@ -1,4 +1,4 @@
-"""Motions of one arm with a gripper: goals to the driver, which runs them at control rate."""
+"""Motions of one arm with a gripper: one goal to the driver each, run at control rate."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rpent_ros.contracts.motion import Gripper, MotionResult, MoveGoal
+from rpent_ros.contracts.motion import Gripper, MotionResult, Waypoint
 from rpent_ros.contracts.observation import Observation
-from rpent_ros.errors import BadArguments, ErrorCode
-from rpent_ros.geometry import (
-    Pose,
-    quaternion_from_matrix,
-    rotation_about_z,
-    wrap_angle,
-    yaw_of_tool,
-)
+from rpent_ros.errors import BadArguments
+from rpent_ros.geometry import Pose, ToolAngles, quaternion_from_matrix, tool_angles, wrap_angle
 from rpent_ros.ports import EnvClient, ShouldStop
 from rpent_ros.primitives import report
 from rpent_ros.primitives.settings import ManipulationSettings
@@ -25,8 +19,26 @@ from rpent_ros.tools.result import ToolResult
 GRIPPER = {'keep': Gripper.KEEP, 'open': Gripper.OPEN, 'close': Gripper.CLOSE}
 
 
+def waypoint(
+    xyz: Sequence[float] | None = None,
+    *,
+    pitch: float | None = None,
+    yaw: float | None = None,
+    **kwargs: Any,
+) -> Waypoint:
+    """A waypoint in the base frame [m], [rad]; None keeps what was commanded last."""
+    rotation = ToolAngles(pitch or 0.0, yaw or 0.0).rotation
+    return Waypoint(
+        Pose(np.zeros(3) if xyz is None else np.asarray(xyz), quaternion_from_matrix(rotation)),
+        keep_position=xyz is None,
+        keep_tilt=pitch is None,
+        keep_yaw=yaw is None,
+        **kwargs,
+    )
+
+
 class Arm:
-    """Motions in the base frame: xyz in metres, yaw in radians about the base's z axis.
+    """Motions in the base frame: positions in metres, angles in radians as `ToolAngles`.
 
     Args:
       env: the driver.
@@ -49,93 +61,107 @@ class Arm:
         speed: float | None = None,
     ) -> ToolResult:
         """Move the tool centre point in a straight line; yaw None keeps the orientation."""
-        start = self.env.observe()
-        result = self.go(start, xyz, yaw=yaw, gripper=GRIPPER[gripper], speed=speed)
         requested = {'xyz': list(xyz), 'yaw': yaw, 'gripper': gripper, 'speed': speed}
-        return self.answer(requested, [result], start)
+        return self._move(requested, waypoint(xyz, yaw=yaw, gripper=GRIPPER[gripper], speed=speed))
+
+    def move_delta(
+        self, dxyz: Sequence[float], gripper: str = 'keep', speed: float | None = None
+    ) -> ToolResult:
+        """Move by an offset from where the tool is."""
+        start = self.env.observe()
+        xyz = (start.ee_pose.position + np.asarray(dxyz)).tolist()
+        requested = {'dxyz': list(dxyz), 'xyz': xyz, 'gripper': gripper, 'speed': speed}
+        point = waypoint(xyz, gripper=GRIPPER[gripper], speed=speed)
+        return self._move(requested, point, start=start)
+
+    def move_pose(
+        self,
+        xyz: Sequence[float],
+        pitch: float,
+        yaw: float,
+        gripper: str = 'keep',
+        speed: float | None = None,
+    ) -> ToolResult:
+        """Move in a straight line to a position and an orientation."""
+        requested = {
+            'xyz': list(xyz), 'pitch': pitch, 'yaw': yaw, 'gripper': gripper, 'speed': speed,
+        }  # fmt: skip
+        point = waypoint(xyz, pitch=pitch, yaw=yaw, gripper=GRIPPER[gripper], speed=speed)
+        return self._move(requested, point)
 
     def rotate_wrist(
         self, target_yaw: float | None = None, delta_yaw: float | None = None
     ) -> ToolResult:
-        """Turn the tool about the base's z axis where it is, to a yaw or by an angle.
+        """Turn the tool about its approach axis where it is, to a yaw or by an angle.
 
         Raises:
           BadArguments: both angles or none were given.
         """
-        if (target_yaw is None) == (delta_yaw is None):
-            raise BadArguments(
-                'rotate_wrist: expected exactly one of target_yaw and delta_yaw, got '
-                + ('none' if target_yaw is None else 'both')
-            )
+        _exactly_one('rotate_wrist', target_yaw=target_yaw, delta_yaw=delta_yaw)
         start = self.env.observe()
-        yaw = yaw_of_tool(start.ee_pose.rotation)
-        goal = target_yaw if target_yaw is not None else yaw + (delta_yaw or 0.0)
-        result = self.go(start, None, yaw=goal)
-        return self.answer({'yaw': wrap_angle(goal)}, [result], start, start_yaw=yaw)
+        now = tool_angles(start.ee_pose.rotation).yaw
+        yaw = wrap_angle(now + delta_yaw if delta_yaw is not None else target_yaw or 0.0)
+        return self._move({'yaw': yaw}, waypoint(yaw=yaw), start=start, start_yaw=now)
+
+    def rotate_pitch(
+        self, target_pitch: float | None = None, delta_pitch: float | None = None
+    ) -> ToolResult:
+        """Tilt the tool about the base's x axis where it is, to a pitch or by an angle.
+
+        Raises:
+          BadArguments: both angles or none were given.
+        """
+        _exactly_one('rotate_pitch', target_pitch=target_pitch, delta_pitch=delta_pitch)
+        start = self.env.observe()
+        now = tool_angles(start.ee_pose.rotation).pitch
+        pitch = wrap_angle(now + delta_pitch if delta_pitch is not None else target_pitch or 0.0)
+        return self._move({'pitch': pitch}, waypoint(pitch=pitch), start=start, start_pitch=now)
 
     def set_gripper(self, command: str) -> ToolResult:
         """Open or close the gripper where it is and wait until the fingers rest."""
         start = self.env.observe()
-        result = self.drive_gripper(GRIPPER[command], start)
+        result = self.go([waypoint(gripper=GRIPPER[command])])
         width = (result.observation or start).gripper_width
         holding = self.settings.holds(width) if command == 'close' else False
-        return self.answer({'gripper': command}, [result], start, holding=holding)
+        return self.answer({'gripper': command}, result, start, holding=holding)
 
     def release(self) -> ToolResult:
         """Open the gripper, letting go of whatever it holds."""
         start = self.env.observe()
-        result = self.drive_gripper(Gripper.OPEN, start)
+        result = self.go([waypoint(gripper=Gripper.OPEN)])
         return self.answer(
-            {'gripper': 'open'}, [result], start, start_gripper_width=start.gripper_width
+            {'gripper': 'open'}, result, start, start_gripper_width=start.gripper_width
         )
 
-    def go(
-        self,
-        start: Observation,
-        xyz: Sequence[float] | None,
-        *,
-        yaw: float | None = None,
-        gripper: Gripper = Gripper.KEEP,
-        speed: float | None = None,
-    ) -> MotionResult:
-        """One motion; xyz None keeps the position, yaw None the orientation."""
-        rotation = start.ee_pose.rotation
-        if yaw is not None:
-            # Turned about the base's z axis, so that the tool's tilt stays as it is.
-            rotation = rotation_about_z(yaw - yaw_of_tool(rotation)) @ rotation
-        target = Pose(
-            start.ee_pose.position if xyz is None else np.asarray(xyz, float),
-            quaternion_from_matrix(rotation),
-        )
-        goal = MoveGoal(
-            target,
-            keep_position=xyz is None,
-            keep_orientation=yaw is None,
-            gripper=gripper,
-            speed=speed,
-        )
-        return self.env.move_to(goal, should_stop=self.should_stop)
-
-    def drive_gripper(self, command: Gripper, start: Observation) -> MotionResult:
-        """Hold still with a gripper command; the driver waits until the fingers rest."""
-        return self.go(start, None, gripper=command)
+    def go(self, waypoints: Sequence[Waypoint]) -> MotionResult:
+        """One goal to the driver."""
+        return self.env.move_to(waypoints, should_stop=self.should_stop)
 
     def answer(
+        self, requested: dict[str, Any], result: MotionResult, start: Observation, **extra: Any
+    ) -> ToolResult:
+        """The result of a tool made of one goal."""
+        data = report.describe_motion(requested, result, start)
+        hint = report.hint(result.code)
+        return ToolResult(result.code, result.message, {**data, **extra, **hint})
+
+    def _move(
         self,
         requested: dict[str, Any],
-        results: Sequence[MotionResult],
-        start: Observation,
+        point: Waypoint,
+        *,
+        start: Observation | None = None,
         **extra: Any,
     ) -> ToolResult:
-        """The result of a tool made of motions; the last motion's code is the tool's."""
-        last = results[-1]
-        data = report.describe_motion(requested, results, start)
-        return ToolResult(last.code, last.message, {**data, **extra, **report.hint(last.code)})
+        start = start or self.env.observe()
+        return self.answer(requested, self.go([point]), start, **extra)
 
 
-def stopped(result: MotionResult) -> bool:
-    """True if a motion ended in a way that makes a next one pointless."""
-    ended = result.observation is not None and (
-        result.observation.terminated or result.observation.truncated
-    )
-    return ended or result.code not in (ErrorCode.OK, ErrorCode.NOT_REACHED)
+def _exactly_one(tool: str, **given: float | None) -> None:
+    count = sum(value is not None for value in given.values())
+    if count != 1:
+        names = ' and '.join(given)
+        raise BadArguments(
+            f'{tool}: expected exactly one of {names}, got {"both" if count else "none"}'
+        )
+

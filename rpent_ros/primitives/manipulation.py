@@ -70,6 +70,29 @@ class ManipulationPrimitives:
         """See `Arm.move_to`."""
         return self.arm.move_to(xyz, yaw, gripper, speed)
 
+    def move_delta(
+        self, dxyz: Sequence[float], gripper: str = 'keep', speed: float | None = None
+    ) -> ToolResult:
+        """See `Arm.move_delta`."""
+        return self.arm.move_delta(dxyz, gripper, speed)
+
+    def move_pose(
+        self,
+        xyz: Sequence[float],
+        pitch: float,
+        yaw: float,
+        gripper: str = 'keep',
+        speed: float | None = None,
+    ) -> ToolResult:
+        """See `Arm.move_pose`."""
+        return self.arm.move_pose(xyz, pitch, yaw, gripper, speed)
+
+    def rotate_pitch(
+        self, target_pitch: float | None = None, delta_pitch: float | None = None
+    ) -> ToolResult:
+        """See `Arm.rotate_pitch`."""
+        return self.arm.rotate_pitch(target_pitch, delta_pitch)
+
     def rotate_wrist(
         self, target_yaw: float | None = None, delta_yaw: float | None = None
     ) -> ToolResult:

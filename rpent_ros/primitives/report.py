@@ -9,12 +9,14 @@ from typing import Any
 from rpent_ros.contracts.motion import Clamp, MotionResult
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.errors import ErrorCode
-from rpent_ros.geometry import yaw_of_tool
+from rpent_ros.geometry import tool_angles
 
 HINTS: Mapping[ErrorCode, str] = {
     ErrorCode.NOT_REACHED: 'look at the images: something may be in the way; go up first, or '
     'choose a target that the arm can reach',
     ErrorCode.OUT_OF_WORKSPACE: 'nothing moved; choose a target inside the workspace box',
+    ErrorCode.OUT_OF_REACH: 'nothing moved; choose a target nearer to the base or to the middle '
+    'of the box, or point the tool straight down',
     ErrorCode.EPISODE_OVER: 'the episode has ended and nothing can move any more; call finish',
     ErrorCode.STOPPED: 'a person or a safety function stopped the robot and must resume it',
     ErrorCode.NOT_GRASPED: 'open the gripper, go up, look at the images and try again from there',
@@ -28,10 +30,12 @@ MAX_CLAMPS = 5
 
 def describe_state(observation: Observation) -> dict[str, Any]:
     """Robot state as planners read it: base frame, metres, radians."""
+    angles = tool_angles(observation.ee_pose.rotation)
     return {
         'ee_position': observation.ee_pose.position.tolist(),
         'ee_quaternion_xyzw': observation.ee_pose.quaternion.tolist(),
-        'ee_yaw': yaw_of_tool(observation.ee_pose.rotation),
+        'ee_pitch': angles.pitch,
+        'ee_yaw': angles.yaw,
         'gripper_width': observation.gripper_width,
         'joint_names': list(observation.joint_names),
         'joint_positions': observation.joint_positions.tolist(),
@@ -56,38 +60,56 @@ def describe_clamps(clamps: Sequence[Clamp]) -> list[dict[str, Any]]:
 
 
 def describe_motion(
-    requested: Mapping[str, Any], results: Sequence[MotionResult], start: Observation
+    requested: Mapping[str, Any], result: MotionResult, start: Observation
 ) -> dict[str, Any]:
-    """What one or more motions in a row did, in the keys that all moving tools share.
+    """What a motion did, in the keys that all moving tools share.
 
     Args:
       requested: what the caller asked for.
-      results: the motions, in order; at least one.
-      start: state before the first.
+      result: what the driver says.
+      start: state before.
     """
-    last = results[-1]
-    end = last.observation or start
-    clamps = [clamp for result in results for clamp in result.clamps]
+    end = result.observation or start
+    angles = tool_angles(end.ee_pose.rotation)
     out: dict[str, Any] = {
         'requested': dict(requested),
         'executed': {
             'xyz': end.ee_pose.position.tolist(),
-            'yaw': yaw_of_tool(end.ee_pose.rotation),
+            'pitch': angles.pitch,
+            'yaw': angles.yaw,
             'gripper_width': end.gripper_width,
         },
-        'clamped': bool(clamps),
-        'clamps': describe_clamps(clamps),
-        'settled': last.settled,
-        'steps': sum(result.steps for result in results),
+        'clamped': bool(result.clamps),
+        'clamps': describe_clamps(result.clamps),
+        'settled': result.settled,
+        'steps': result.steps,
         **describe_episode(end),
     }
+    if result.route:
+        out['route'] = [point.tolist() for point in result.route]
     for name, value in (
-        ('distance_left', last.position_error),
-        ('angle_left', last.orientation_error),
+        ('distance_left', result.position_error),
+        ('angle_left', result.orientation_error),
+        ('grip_effort', grip_effort(end)),
     ):
         if not math.isnan(value):
             out[name] = value
     return out
+
+
+def grip_effort(observation: Observation) -> float:
+    """Largest force of a finger joint [N]; NaN: not measured.
+
+    Fingers are the joints whose names say so, as they do in URDFs and in MuJoCo models alike.
+    """
+    if not len(observation.joint_efforts):
+        return math.nan
+    fingers = [
+        abs(float(effort))
+        for name, effort in zip(observation.joint_names, observation.joint_efforts, strict=True)
+        if 'finger' in name
+    ]
+    return max(fingers, default=math.nan)
 
 
 def hint(code: ErrorCode) -> dict[str, str]:

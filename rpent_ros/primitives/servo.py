@@ -6,6 +6,7 @@ Used by the driver's move_to and by scripted policies, so that both move alike.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,13 @@ def pose_error(actual: Pose, target: Pose) -> tuple[Vector, Vector]:
 
 
 def servo_action(
-    spec: ActionSpec, translation: Vector, rotation: Vector, *, gripper: float, speed: float = 1.0
+    spec: ActionSpec,
+    translation: Vector,
+    rotation: Vector,
+    *,
+    gripper: float,
+    speed: float = 1.0,
+    longest: float = math.inf,
 ) -> Vector:
     """The action (D,) that moves the tool towards a target.
 
@@ -40,10 +47,15 @@ def servo_action(
       rotation: what is left, (3,) [rad], in spec.frame_id.
       gripper: value of the gripper dimension.
       speed: fraction of full speed for the translation.
+      longest: longest translation to ask for [m], see `smooth_offset`.
     """
     action = np.empty(spec.dim)
     xyz, rpy = slice(0, 3), slice(3, 6)
-    wanted = POSITION_GAIN * translation / spec.scale[xyz]
+    wanted = POSITION_GAIN * translation
+    length = float(np.linalg.norm(wanted))
+    if length > longest:
+        wanted = wanted * (longest / length)
+    wanted = wanted / spec.scale[xyz]
     action[xyz] = _within(wanted, speed * spec.low[xyz], speed * spec.high[xyz])
     action[rpy] = _within(rotation / spec.scale[rpy], spec.low[rpy], spec.high[rpy])
     if spec.gripper_index >= 0:
@@ -59,13 +71,38 @@ def _within(values: Vector, low: Vector, high: Vector) -> Vector:
     return values * smallest if smallest < 1.0 else values
 
 
+def smooth_offset(tolerances: Tolerances, distance: float, steps: int, rate: float) -> float:
+    """Longest translation to ask for in one step for a smooth start and a smooth halt [m].
+
+    At a distance d and a deceleration a the speed may be sqrt(2 a d).  A tool that arrives faster
+    swings: an arm's elbow moves on when the tool has been stopped, and it takes seconds to settle.
+
+    Args:
+      tolerances: the accelerations, and what the controller makes of a request.
+      distance: to the place to halt at [m]; infinite: there is none.
+      steps: steps taken since the tool stood still.
+      rate: control rate [Hz].
+    """
+    gained = tolerances.acceleration * (steps + 1) / rate
+    allowed = math.sqrt(2.0 * tolerances.deceleration * distance)
+    return min(gained, allowed) / (rate * tolerances.response)
+
+
 @dataclasses.dataclass(frozen=True)
 class Tolerances:
-    """When a motion has arrived, is at rest, or is stuck.
+    """When a motion has arrived, is at rest, or is stuck, and how it brakes.
+
+    The values suit operational space control of a Panda; they were chosen by measurement, see
+    docs/motion.md.
 
     Attributes:
       position, orientation: what may be left on arrival [m], [rad].
+      acceleration, deceleration: of the tool after a start and before a halt [m/s^2].
+      response: share of a requested translation that the controller covers in one step.
+      settle_steps: steps at rest on arrival.
       rest_translation, rest_rotation: movement per step of a tool at rest [m], [rad].
+      rest_joints: largest speed of a joint at rest [rad/s]: an elbow that swings moves the tool
+        very little and comes back.
       rest_width: change of the finger distance per step of fingers at rest [m].
       stall_steps: steps at rest short of the target after which a motion is stuck.
       start_steps: steps that a motion has to get going before it can be stuck.
@@ -74,12 +111,17 @@ class Tolerances:
         something stand still until the squeeze has been taken back.
     """
 
-    position: float = 0.005
-    orientation: float = 0.04
+    position: float = 0.003
+    orientation: float = 0.015
+    acceleration: float = 0.5
+    deceleration: float = 0.12
+    response: float = 0.25
+    settle_steps: int = 2
     rest_translation: float = 0.0004
     rest_rotation: float = 0.003
+    rest_joints: float = 0.02
     rest_width: float = 0.0003
-    stall_steps: int = 6
+    stall_steps: int = 15
     start_steps: int = 8
     finger_steps: int = 3
     finger_start_steps: int = 8
@@ -104,19 +146,28 @@ class Progress:
         self._wait_for_fingers = wait_for_fingers
         self._steps = 0
         self._still_steps = 0
+        self._stuck_steps = 0
         self._finger_steps = 0
 
-    def update(self, pose: Pose, width: float) -> None:
-        """Take in the state after one control step."""
+    def update(self, pose: Pose, width: float, joint_speed: float = 0.0) -> None:
+        """Take in the state after one control step.
+
+        Args:
+          pose: of the tool.
+          width: distance between the fingers [m]; NaN: not measured.
+          joint_speed: of the fastest joint [rad/s].
+        """
         t = self._tolerances
         moved, turned = pose_error(self._pose, pose)
         still = np.linalg.norm(moved) < t.rest_translation
         still = still and np.linalg.norm(turned) < t.rest_rotation
+        swinging = joint_speed > t.rest_joints
         # A NaN width never compares as moved: unmeasured fingers are not waited for.
         fingers_moved = abs(width - self._width) > t.rest_width
         self._pose, self._width = pose, width
         self._steps += 1
         self._still_steps = self._still_steps + 1 if still else 0
+        self._stuck_steps = self._stuck_steps + 1 if still and not swinging else 0
         self._finger_steps = 0 if fingers_moved else self._finger_steps + 1
 
     @property
@@ -131,13 +182,13 @@ class Progress:
         t = self._tolerances
         arrived = position_error <= t.position and orientation_error <= t.orientation
         # Before the first step nothing is known about speed: the caller takes one step at least.
-        return arrived and self._still_steps > 0 and self.fingers_done
+        return arrived and self._still_steps >= t.settle_steps and self.fingers_done
 
     def stalled(self) -> bool:
         """True if the tool has stopped moving, wherever it is, and the fingers have finished."""
         t = self._tolerances
         return (
             self._steps >= t.start_steps
-            and self._still_steps >= t.stall_steps
+            and self._stuck_steps >= t.stall_steps
             and self.fingers_done
         )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robots.fake.env_server import FakeRobot
-from rpent_ros.contracts.motion import ActionChunk, Gripper, MoveGoal
+from rpent_ros.contracts.motion import ActionChunk, Gripper, Waypoint
 from rpent_ros.contracts.specs import SafetyLimits
 from rpent_ros.driver import DriverCore
 from rpent_ros.driver_state import DriverState, MotionProgress, Status
@@ -40,7 +40,9 @@ class WatchedRobot(FakeRobot):
     def step(self, action):
         self.sent.append(action.copy())
         status = super().step(action)
-        self._world.position[0] = min(self._world.position[0], self.wall)
+        if self._world.position[0] > self.wall:
+            self._world.position[0] = self.wall
+            self._world.velocity[0] = 0.0
         return status
 
     def hold(self):
@@ -66,7 +68,7 @@ def core(robot):
 
 def goal(core, offset=(0.0, 0.0, 0.0), **kwargs):
     pose = core.observe().ee_pose
-    return MoveGoal(Pose(pose.position + offset, pose.quaternion), **kwargs)
+    return Waypoint(Pose(pose.position + offset, pose.quaternion), **kwargs)
 
 
 def chunk(rows, *, x=0.5, gripper=-1.0):
@@ -173,15 +175,15 @@ def test_move_to_turns_and_can_keep_the_position(core):
         Pose(start.position, start.quaternion).matrix()
         @ np.block([[rotation_about_z(1.0), np.zeros((3, 1))], [0, 0, 0, 1]])
     )
-    result = core.move_to(MoveGoal(Pose(np.zeros(3), turned.quaternion), keep_position=True))
+    result = core.move_to(Waypoint(Pose(np.zeros(3), turned.quaternion), keep_position=True))
     assert result.settled
     assert result.orientation_error < 0.04
     np.testing.assert_allclose(result.observation.ee_pose.position, start.position, atol=1e-6)
 
 
 def test_a_slow_motion_takes_longer(core):
-    fast = core.move_to(goal(core, (0.1, 0, 0)))
-    slow = core.move_to(goal(core, (-0.1, 0, 0), speed=0.2))
+    fast = core.move_to(goal(core, (0.3, 0, 0)))
+    slow = core.move_to(goal(core, (-0.3, 0, 0), speed=0.2))
     assert slow.settled
     assert slow.steps > 2 * fast.steps
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robots.fake.env_server import FakeRobot
-from rpent_ros.contracts.motion import Gripper, MoveGoal
+from rpent_ros.contracts.motion import Gripper, Waypoint
 from rpent_ros.driver import DriverCore
 from rpent_ros.errors import BadInstruction, BadObservation, ContractMismatch, InvalidRequest
 from rpent_ros.policies.oracle.policy import OraclePolicy
@@ -108,7 +108,7 @@ def test_picks_up_again_what_was_dropped(driver: DriverCore, oracle) -> None:
     inference = drive(driver, oracle, instruction, until='carrying')
     assert inference.status == 'carrying cube_1 to bin_region'
     here = driver.observe().ee_pose
-    driver.move_to(MoveGoal(here, keep_orientation=True, gripper=Gripper.OPEN))
+    driver.move_to(Waypoint(here, keep_tilt=True, keep_yaw=True, gripper=Gripper.OPEN))
     assert driver.scene().touching('cube_1').isdisjoint({'finger_left', 'finger_right'})
     drive(driver, oracle, instruction)
     assert driver.state.success

@@ -128,6 +128,7 @@ def test_every_argument_is_described_and_defaults_fit(name):
     required = {
         'xyz': XYZ, 'command': 'open', 'prompt': 'pick it up', 'camera': 'wrist',
         'status': 'stuck', 'summary': 'no way', 'path': 'notes.md', 'content': '',
+        'dxyz': [0.0, 0.0, 0.1], 'pitch': 0.1, 'yaw': -0.1,
     }  # fmt: skip
     given = {k: v for k, v in required.items() if k in SPECS[name]['input_schema']['required']}
     assert set(schema.check(name, SPECS[name]['input_schema'], given)) == set(properties)

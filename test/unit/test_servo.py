@@ -1,13 +1,20 @@
 """The servo: direction, speed, arrival and stalling."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
 
 from robots.fake.env_server import make_spec
 from rpent_ros.geometry import Pose
-from rpent_ros.primitives.servo import Progress, Tolerances, pose_error, servo_action
+from rpent_ros.primitives.servo import (
+    Progress,
+    Tolerances,
+    pose_error,
+    servo_action,
+    smooth_offset,
+)
 
 SPEC = make_spec(32).action
 
@@ -61,15 +68,17 @@ def test_pose_error_is_in_the_base_frame():
 
 
 def test_settled_means_near_and_at_rest():
-    assert not follow([0.0]).settled(0.0, 0.0)
-    assert follow([0.0, 0.0]).settled(0.0, 0.0)
-    assert not follow([0.0, 0.002]).settled(0.0, 0.0)
-    assert not follow([0.0, 0.0]).settled(0.006, 0.0)
-    assert not follow([0.0, 0.0]).settled(0.0, 0.05)
+    still = [0.0] * 3
+    # One step at rest may be the turning point of a swing.
+    assert not follow([0.0, 0.0]).settled(0.0, 0.0)
+    assert follow(still).settled(0.003, 0.015)
+    assert not follow([0.0, 0.0, 0.002]).settled(0.0, 0.0)
+    assert not follow(still).settled(0.0031, 0.0)
+    assert not follow(still).settled(0.0, 0.0151)
 
 
-@pytest.mark.parametrize(('steps', 'stalled'), [(7, False), (8, True)])
-def test_a_motion_has_time_to_get_going_before_it_stalls(steps, stalled):
+@pytest.mark.parametrize(('steps', 'stalled'), [(14, False), (15, True)])
+def test_a_motion_that_rests_for_long_has_stalled(steps, stalled):
     assert follow([0.0] * (steps + 1)).stalled() is stalled
 
 
@@ -86,3 +95,20 @@ def test_commanded_fingers_are_waited_for():
     assert follow(still, rested, wait_for_fingers=True).settled(0.0, 0.0)
     nan = [float('nan')] * 9
     assert follow(still, nan, wait_for_fingers=True).settled(0.0, 0.0)
+
+
+def test_a_tool_speeds_up_and_brakes_with_the_accelerations():
+    tolerances = Tolerances(acceleration=0.4, deceleration=0.1, response=0.5)
+    # 0.2 m before the halt the speed may be 0.2 m/s, which is 0.01 m a step: half of the request.
+    assert smooth_offset(tolerances, 0.2, 100, rate=20.0) == pytest.approx(0.02)
+    assert smooth_offset(tolerances, 0.05, 100, rate=20.0) == pytest.approx(0.01)
+    # After one step of 0.05 s it may be 0.02 m/s.
+    assert smooth_offset(tolerances, math.inf, 0, rate=20.0) == pytest.approx(0.002)
+    assert smooth_offset(tolerances, math.inf, 4, rate=20.0) == pytest.approx(0.01)
+
+
+def test_a_longest_translation_keeps_the_direction():
+    action = servo_action(
+        SPEC, np.array([0.03, -0.04, 0.0]), np.zeros(3), gripper=1.0, longest=0.01
+    )
+    np.testing.assert_allclose(action[:3] * SPEC.scale[:3], [0.006, -0.008, 0.0])

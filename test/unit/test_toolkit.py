@@ -148,6 +148,57 @@ def test_rotate_wrist_needs_one_angle(make_toolkit, given, got):
     )
 
 
+def test_move_delta(make_toolkit, env):
+    result = make_toolkit().call('move_delta', {'dxyz': [0.05, -0.1, 0.02]})
+    assert result.ok
+    np.testing.assert_allclose(result.data['requested']['xyz'], [0.45, -0.1, 0.32], atol=1e-9)
+    np.testing.assert_allclose(env.observe().ee_pose.position, [0.45, -0.1, 0.32], atol=0.003)
+
+
+def test_move_pose(make_toolkit):
+    given = {'xyz': [0.45, 0.1, 0.3], 'pitch': 0.4, 'yaw': -0.7}
+    result = make_toolkit().call('move_pose', given)
+    assert result.ok
+    assert result.data['requested'] == {**given, 'gripper': 'keep', 'speed': None}
+    executed = result.data['executed']
+    assert (executed['pitch'], executed['yaw']) == pytest.approx((0.4, -0.7), abs=0.018)
+    state = result.data['state']
+    assert (state['ee_pitch'], state['ee_yaw']) == pytest.approx((0.4, -0.7), abs=0.018)
+    assert result.data['angle_left'] <= 0.0175
+
+
+def test_rotate_pitch_leaves_yaw_and_place_alone(make_toolkit):
+    toolkit = make_toolkit()
+    toolkit.call('rotate_wrist', {'target_yaw': 0.8})
+    tilted = toolkit.call('rotate_pitch', {'target_pitch': -0.5})
+    assert tilted.ok
+    assert tilted.data['start_pitch'] == pytest.approx(0.0, abs=0.01)
+    assert tilted.data['executed']['pitch'] == pytest.approx(-0.5, abs=0.018)
+    assert tilted.data['executed']['yaw'] == pytest.approx(0.8, abs=0.018)
+    np.testing.assert_allclose(tilted.data['executed']['xyz'], HOME, atol=0.003)
+    back = toolkit.call('rotate_pitch', {'delta_pitch': 0.5})
+    assert back.data['executed']['pitch'] == pytest.approx(0.0, abs=0.03)
+    refused(
+        toolkit.call('rotate_pitch', {}),
+        ErrorCode.BAD_ARGUMENTS,
+        'rotate_pitch: expected exactly one of target_pitch and delta_pitch, got none',
+    )
+    refused(
+        toolkit.call('rotate_pitch', {'target_pitch': 2.0}),
+        ErrorCode.BAD_ARGUMENTS,
+        'rotate_pitch: target_pitch: expected a finite number from -1.5708 up to 1.5708 or null, '
+        'got 2.0',
+    )
+
+
+def test_a_target_out_of_reach_moves_nothing(make_toolkit, env, robot, monkeypatch):
+    monkeypatch.setattr(robot, 'path_errors', lambda path: [(0.12, 0.0)] * len(path))
+    result = make_toolkit().call('move_to', {'xyz': [0.5, 0.0, 0.3]})
+    assert result.code == ErrorCode.OUT_OF_REACH
+    assert '120 mm and 0.00 rad would be left; nothing moved' in result.message
+    assert env.observe().step == 0
+
+
 def test_gripper(make_toolkit):
     toolkit = make_toolkit()
     closed = toolkit.call('set_gripper', {'command': 'close'})

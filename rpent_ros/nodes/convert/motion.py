@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import Point, PoseStamped
 
 from rpent_msgs.action import ExecuteChunk, MoveTo
 from rpent_msgs.msg import ActionChunk as ActionChunkMsg
 from rpent_msgs.msg import Clamp as ClampMsg
+from rpent_msgs.msg import Waypoint as WaypointMsg
 from rpent_msgs.srv import Infer, Step
 from rpent_ros.contracts.motion import (
     ActionChunk,
@@ -15,8 +18,9 @@ from rpent_ros.contracts.motion import (
     Gripper,
     Inference,
     MotionResult,
-    MoveGoal,
     StepResult,
+    Waypoint,
+    as_waypoints,
 )
 from rpent_ros.errors import BadAction, ErrorCode, InvalidRequest
 from rpent_ros.geometry import Pose
@@ -63,25 +67,36 @@ def clamp_from_msg(msg: ClampMsg) -> Clamp:
     return Clamp(msg.step, limit=msg.limit, asked=msg.asked, sent=msg.sent)
 
 
-def move_goal_to_msg(goal: MoveGoal, frame_id: str) -> MoveTo.Goal:
-    """MoveTo goal of a contract motion; `frame_id` is the driver's base frame."""
-    return MoveTo.Goal(
-        target=PoseStamped(header=header(0, frame_id), pose=pose_to_msg(goal.target)),
-        keep_position=goal.keep_position,
-        keep_orientation=goal.keep_orientation,
-        gripper=int(goal.gripper),
-        speed=0.0 if goal.speed is None else float(goal.speed),
+def move_to_goal_to_msg(waypoints: Sequence[Waypoint], frame_id: str) -> MoveTo.Goal:
+    """MoveTo goal of contract waypoints; `frame_id` is the driver's base frame."""
+    return MoveTo.Goal(waypoints=[_waypoint_to_msg(point, frame_id) for point in waypoints])
+
+
+def move_to_goal_from_msg(msg: MoveTo.Goal, base_frame: str) -> tuple[Waypoint, ...]:
+    """Contract waypoints of a MoveTo goal.
+
+    Raises:
+      InvalidRequest: a target is not written in `base_frame`, or a value is out of range.
+    """
+    return as_waypoints([_waypoint_from_msg(point, base_frame) for point in msg.waypoints])
+
+
+def _waypoint_to_msg(waypoint: Waypoint, frame_id: str) -> WaypointMsg:
+    return WaypointMsg(
+        target=PoseStamped(header=header(0, frame_id), pose=pose_to_msg(waypoint.target)),
+        keep_position=waypoint.keep_position,
+        keep_tilt=waypoint.keep_tilt,
+        keep_yaw=waypoint.keep_yaw,
+        gripper=int(waypoint.gripper),
+        speed=0.0 if waypoint.speed is None else float(waypoint.speed),
+        blend_radius=float(waypoint.blend_radius),
     )
 
 
-def move_goal_from_msg(msg: MoveTo.Goal, base_frame: str) -> MoveGoal:
-    """Contract motion of a MoveTo goal.
-
-    Raises:
-      InvalidRequest: the target is not written in `base_frame`, or a value is out of range.
-    """
+def _waypoint_from_msg(msg: WaypointMsg, base_frame: str) -> Waypoint:
     frame = msg.target.header.frame_id
-    if frame != base_frame and not (msg.keep_position and msg.keep_orientation):
+    keeps_orientation = msg.keep_tilt and msg.keep_yaw
+    if frame != base_frame and not (msg.keep_position and keeps_orientation):
         raise InvalidRequest(
             f'move_to target: expected frame {base_frame!r}, got {frame!r}; '
             'transform the target into the base frame first'
@@ -92,20 +107,18 @@ def move_goal_from_msg(msg: MoveTo.Goal, base_frame: str) -> MoveGoal:
         raise InvalidRequest(
             f'move_to gripper: expected 0 (keep), 1 (open) or 2 (close), got {msg.gripper}'
         ) from None
-    target = msg.target.pose
-    if msg.keep_position and msg.keep_orientation:
-        pose = Pose(np.zeros(3))
-    elif msg.keep_orientation:
-        p = target.position
-        pose = Pose(np.array([p.x, p.y, p.z]))
-    else:
-        pose = pose_from_msg(target)
-    return MoveGoal(
-        pose,
+    # What is kept may have been left empty; an empty quaternion is no orientation.
+    p = msg.target.pose.position
+    position = np.zeros(3) if msg.keep_position else np.array([p.x, p.y, p.z])
+    quaternion = () if keeps_orientation else (pose_from_msg(msg.target.pose).quaternion,)
+    return Waypoint(
+        Pose(position, *quaternion),
         keep_position=msg.keep_position,
-        keep_orientation=msg.keep_orientation,
+        keep_tilt=msg.keep_tilt,
+        keep_yaw=msg.keep_yaw,
         gripper=gripper,
         speed=None if msg.speed == 0.0 else msg.speed,
+        blend_radius=msg.blend_radius,
     )
 
 
@@ -162,6 +175,8 @@ def move_to_result_to_msg(result: MotionResult) -> MoveTo.Result:
     return MoveTo.Result(
         error_code=int(result.code),
         error_msg=result.message,
+        reached=result.reached,
+        route=[Point(x=float(x), y=float(y), z=float(z)) for x, y, z in result.route],
         settled=bool(result.settled),
         position_error=float(result.position_error),
         orientation_error=float(result.orientation_error),
@@ -179,6 +194,8 @@ def move_to_result_from_msg(msg: MoveTo.Result) -> MotionResult:
         steps=msg.steps,
         clamps=tuple(clamp_from_msg(clamp) for clamp in msg.clamps),
         observation=optional_observation_from_msg(msg.observation),
+        reached=msg.reached,
+        route=tuple(np.array([p.x, p.y, p.z]) for p in msg.route),
         settled=msg.settled,
         position_error=msg.position_error,
         orientation_error=msg.orientation_error,

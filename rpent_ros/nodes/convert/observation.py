@@ -135,6 +135,7 @@ def joint_state_to_msg(observation: Observation) -> JointState:
         name=list(observation.joint_names),
         position=doubles(observation.joint_positions),
         velocity=doubles(observation.joint_velocities),
+        effort=doubles(observation.joint_efforts),
     )
 
 
@@ -177,6 +178,7 @@ def observation_from_msg(msg: ObservationMsg) -> Observation:
         joint_names=tuple(joints.name),
         joint_positions=np.frombuffer(joints.position) if joints.position else np.zeros(0),
         joint_velocities=velocities,
+        joint_efforts=np.frombuffer(joints.effort) if joints.effort else np.zeros(0),
         ee_pose=pose_from_msg(msg.ee_pose),
         ee_twist=twist_from_msg(msg.ee_twist),
         gripper_width=msg.gripper_width,

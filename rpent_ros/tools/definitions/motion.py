@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rpent_ros.errors import ErrorCode
 from rpent_ros.tools import schema
 from rpent_ros.tools.definition import ToolDefinition
@@ -10,12 +12,16 @@ from rpent_ros.tools.definitions.shared import (
     MOTION_CODES,
     MOTION_KEYS,
     MOTION_RESULT,
+    TARGET_CODES,
     angle,
     gripper,
     speed,
     xyz,
     yaw,
 )
+
+_QUARTER = math.pi / 2
+_PITCH = 'Tilt of the approach axis: 0 points straight down, pi/2 along the base y axis'
 
 
 def move_to() -> ToolDefinition:
@@ -33,7 +39,47 @@ def move_to() -> ToolDefinition:
             'speed': speed(),
         },
         results=MOTION_KEYS,
-        codes=(ErrorCode.OUT_OF_WORKSPACE, *MOTION_CODES),
+        codes=TARGET_CODES,
+    )
+
+
+def move_delta() -> ToolDefinition:
+    """Motion by an offset."""
+    return ToolDefinition(
+        'move_delta',
+        description='Move the tool centre point by an offset from where it is, in a straight '
+        'line.  Otherwise as move_to.  ' + MOTION_RESULT,
+        arguments={
+            'dxyz': schema.numbers('Offset [dx, dy, dz] along the base axes [m].', 3),
+            'gripper': gripper(),
+            'speed': speed(),
+        },
+        results=MOTION_KEYS,
+        codes=TARGET_CODES,
+    )
+
+
+def move_pose() -> ToolDefinition:
+    """Motion to a full pose."""
+    return ToolDefinition(
+        'move_pose',
+        description='Move the tool centre point in a straight line to a position and an '
+        'orientation, for example to reach into a shelf.  Otherwise as move_to.  '
+        + MOTION_RESULT,
+        arguments={
+            'xyz': xyz('Target'),
+            'pitch': schema.number(f'{_PITCH} [rad].', minimum=-_QUARTER, maximum=_QUARTER),
+            'yaw': schema.number(
+                'Turn about the approach axis, counter-clockwise seen from above; 0: the tool x '
+                'axis along the base x axis [rad].',
+                minimum=-2 * math.pi,
+                maximum=2 * math.pi,
+            ),
+            'gripper': gripper(),
+            'speed': speed(),
+        },
+        results=MOTION_KEYS,
+        codes=TARGET_CODES,
     )
 
 
@@ -50,7 +96,28 @@ def rotate_wrist() -> ToolDefinition:
             ),
         },
         results={'start_yaw': 'yaw before the motion [rad]', **MOTION_KEYS},
-        codes=MOTION_CODES,
+        codes=(ErrorCode.OUT_OF_REACH, *MOTION_CODES),
+    )
+
+
+def rotate_pitch() -> ToolDefinition:
+    """Tilt."""
+    return ToolDefinition(
+        'rotate_pitch',
+        description='Tilt the tool where it is.  Give exactly one of target_pitch and '
+        'delta_pitch.  ' + MOTION_RESULT,
+        arguments={
+            'target_pitch': schema.optional_number(
+                f'{_PITCH} [rad]; null: use delta_pitch.', minimum=-_QUARTER, maximum=_QUARTER
+            ),
+            'delta_pitch': schema.optional_number(
+                'Angle to tilt by about the base x axis [rad]; null: use target_pitch.',
+                minimum=-math.pi,
+                maximum=math.pi,
+            ),
+        },
+        results={'start_pitch': 'pitch before the motion [rad]', **MOTION_KEYS},
+        codes=(ErrorCode.OUT_OF_REACH, *MOTION_CODES),
     )
 
 
@@ -99,5 +166,5 @@ def scripted_grasp() -> ToolDefinition:
             'holding': HOLDING,
             **MOTION_KEYS,
         },
-        codes=(ErrorCode.NOT_GRASPED, ErrorCode.OUT_OF_WORKSPACE, *MOTION_CODES),
+        codes=(ErrorCode.NOT_GRASPED, *TARGET_CODES),
     )

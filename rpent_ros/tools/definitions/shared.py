@@ -17,12 +17,15 @@ STATE = 'pose of the tool, finger width [m] and joints after the motion'
 
 MOTION_KEYS = {
     'requested': 'what was asked for, defaults filled in',
-    'executed': 'where the tool is now: xyz [m], yaw [rad], gripper_width [m]',
+    'executed': 'where the tool is now: xyz [m], pitch and yaw [rad], gripper_width [m]',
     'clamped': 'true if the driver cut something down for safety',
     'clamps': 'what it cut down: limit, asked, sent, step; the first five',
     'settled': 'true if the tool arrived and is at rest',
     'distance_left': 'distance from the target position [m]; absent if there is none',
     'angle_left': 'angle from the target orientation [rad]; absent if there is none',
+    'route': 'points that the driver went through by itself where the straight line was out of '
+    'reach [m]; absent if there is none',
+    'grip_effort': 'largest force of a finger [N]; absent if not measured',
     'steps': 'control steps executed',
     'seconds': 'wall-clock time [s]',
     'terminated': 'the episode has ended, usually by success',
@@ -39,7 +42,11 @@ MOTION_CODES = (
     ErrorCode.EPISODE_OVER,
     ErrorCode.STOPPED,
     ErrorCode.CANCELED,
+    ErrorCode.NOT_RESET,
 )
+
+# What a tool that goes somewhere may answer besides.
+TARGET_CODES = (ErrorCode.OUT_OF_WORKSPACE, ErrorCode.OUT_OF_REACH, *MOTION_CODES)
 
 HOLDING = 'finger width tells of an object in between; null: not measured'
 
@@ -60,7 +67,11 @@ def angle(description: str, name_of_none: str) -> schema.Schema:
 
 def yaw(name_of_none: str) -> schema.Schema:
     """Direction of the tool about the vertical, or null."""
-    return angle('Direction of the tool x axis about the base z axis', name_of_none)
+    return angle(
+        'Turn of the tool about its approach axis, counter-clockwise seen from above; 0: its x '
+        'axis along the base x axis',
+        name_of_none,
+    )
 
 
 def xyz(description: str) -> schema.Schema:

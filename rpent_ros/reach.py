@@ -1,0 +1,84 @@
+"""What the driver asks a robot's kinematics before it moves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from rpent_ros.errors import OutOfReach
+from rpent_ros.geometry import Pose, tool_angles
+from rpent_ros.motion import Leg
+from rpent_ros.primitives.route import Vector, detours
+from rpent_ros.robot import Robot
+
+# More than this left of a target by kinematics alone counts as out of reach.
+_DISTANCE, _ANGLE = 0.005, 0.03
+# How close a stop on the way must be approached before the next leg begins [m].
+_BLEND_RADIUS = 0.06
+
+Left = tuple[float, float]
+
+
+class Reach:
+    """Asks `Robot.path_errors`; a robot that does not know accepts every target."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+
+    def plan(self, start: Vector, legs: Sequence[Leg]) -> tuple[Leg, ...]:
+        """The same legs, with stops on the way where the arm cannot follow a straight line.
+
+        Args:
+          start: (3,) where the tool is [m].
+          legs: what to do, in order.
+
+        Raises:
+          OutOfReach: names the first leg that cannot be done, and what would be left of it.
+        """
+        done: list[Leg] = []
+        for leg in legs:
+            # Staying where it is asks nothing of the arm.
+            if not leg.stays:
+                left = self._left_after([*done, leg])
+                via = self._via(start, leg, done) if _is_far(left) else None
+                if via is not None:
+                    done.append(via)
+                elif left is not None and _is_far(left):
+                    raise _out_of_reach(leg.target, left)
+            done.append(leg)
+            start = leg.target.position
+        return tuple(done)
+
+    def _left_after(self, legs: Sequence[Leg]) -> Left | None:
+        """What is left of the last target; None: not known."""
+        errors = self._robot.path_errors([leg.target for leg in legs])
+        return None if errors is None else errors[-1]
+
+    def _via(self, start: Vector, leg: Leg, before: Sequence[Leg]) -> Leg | None:
+        """A stop that makes a leg possible; None: none was found."""
+        for place in detours(start, leg.target.position):
+            via = dataclasses.replace(
+                leg,
+                target=Pose(place, leg.target.quaternion),
+                index=None,
+                waits_for_fingers=False,
+                blend_radius=_BLEND_RADIUS,
+            )
+            if not _is_far(self._left_after([*before, via, leg])):
+                return via
+        return None
+
+
+def _is_far(left: Left | None) -> bool:
+    return left is not None and (left[0] > _DISTANCE or left[1] > _ANGLE)
+
+
+def _out_of_reach(target: Pose, left: Left) -> OutOfReach:
+    angles = tool_angles(target.rotation)
+    where = ', '.join(f'{value:.3f}' for value in target.position)
+    return OutOfReach(
+        f'the arm cannot bring the tool to [{where}] m with pitch {angles.pitch:.2f} and yaw '
+        f'{angles.yaw:.2f} rad from where it is: about {1000 * left[0]:.0f} mm and '
+        f'{left[1]:.2f} rad would be left; nothing moved; choose a target nearer to the middle '
+        'of the workspace or another orientation'
+    )
