@@ -423,7 +423,7 @@ def test_numbers_reach_tool_and_recipe_to_the_last_bit(run, env):
 
     env.move_to = listen
     result = run(lambda tools: tools.call('move_to', {'xyz': [x, 0.0, 0.3]}))
-    assert goals[0].target.position[0] == x
+    assert goals[0][0].target.position[0] == x
     assert recipe_lines(result)[1]['arguments']['xyz'] == [x, 0.0, 0.3]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from robots.fake.env_server import FakeRobot
-from rpent_ros.contracts.motion import ActionChunk, Gripper, MoveGoal
+from rpent_ros.contracts.motion import ActionChunk, Gripper, Waypoint
 from rpent_ros.driver import DriverCore
 from rpent_ros.errors import BadRecipe, Canceled, EpisodeOver, InvalidRequest
 from rpent_ros.geometry import Pose
@@ -188,10 +188,10 @@ def drive(folder: pathlib.Path, *, stop_at: int = 6, **parameters: Any) -> Recor
     driver = DriverCore(FakeRobot(image_size=64, **parameters), state_log=StateLog(folder))
     driver.reset(suite='fake_pick', task=0, seed=4)
     driver.execute_chunk(ActionChunk(np.full((5, 7), 0.3, np.float32)))
-    driver.move_to(MoveGoal(Pose(np.array([0.5, 0.1, 0.3])), gripper=Gripper.CLOSE, speed=0.7))
+    driver.move_to(Waypoint(Pose(np.array([0.5, 0.1, 0.3])), gripper=Gripper.CLOSE, speed=0.7))
     asked = iter(range(stop_at))
     moved = driver.move_to(
-        MoveGoal(Pose(np.array([0.3, -0.2, 0.1]))), should_stop=lambda: next(asked, None) is None
+        Waypoint(Pose(np.array([0.3, -0.2, 0.1]))), should_stop=lambda: next(asked, None) is None
     )
     assert moved.code == Canceled.code
     for _ in range(5):
