@@ -78,14 +78,14 @@ def test_another_run_is_told_apart(start: Any) -> None:
     (recipe,) = run.folder.glob('recipe_*.jsonl')
     head, pick, move, *rest = recipe.read_text().splitlines()
     call = json.loads(move)
-    call['arguments']['xyz'][0] += 1e-9
+    call['arguments']['xyz'][0] += 1e-6
     recipe.write_text('\n'.join([head, pick, json.dumps(call), *rest]) + '\n')
     code, told, process = replay(start, run.folder)
     assert code == 1, process.output
     first = told['first_difference']
     assert (first['tool'], first['turn'], first['other_action']) == ('move_to', 3, True)
     assert first['control_step'] == json.loads(pick)['steps'] + 1
-    assert 0 < first['largest_state_difference'] < 1e-7
+    assert 0 < first['largest_state_difference'] < 1e-5
     # What the robot did is still in the log.
     code, told, process = replay(start, run.folder, '--actions')
     assert (code, told['verdict']) == (0, 'identical')
