@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from rpent_ros import __version__, events, files, run_dir
+from rpent_ros import __version__, events, files, prompt_sections, run_dir
 from rpent_ros.cerebrums.base import Cerebrum, CerebrumResult, Steering
 from rpent_ros.cerebrums.registry import make_cerebrum
 from rpent_ros.contracts.compatibility import check_compatible
@@ -325,7 +325,7 @@ def prompt_variables(
         'cameras': ', '.join(camera.name for camera in spec.cameras),
         'workspace': ', '.join(box),
         'tools': ', '.join(tool.name for tool in toolkit.tools),
-        'image_size': toolkit.driver.settings.image_size,
+        **prompt_sections.sight(toolkit.text_only, toolkit.driver.settings.image_size),
         'max_tool_calls': config.limits.max_tool_calls or 'any number of',
     }
 

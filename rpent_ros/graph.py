@@ -97,6 +97,7 @@ class GraphConfig:
       autorun: start the run at once and end when it has ended.
       physics: how the simulator computes; '' leaves it to the parameter files.
       image_size: longer side of the planner's pictures [px]; None leaves it to the files.
+      text_only: give the planner words and numbers in place of pictures.
       memory_dirs: folders that the file tools may use besides the run.
       max_tool_calls, max_seconds: what the planner may spend; None leaves it to the files.
       params_file: one more ROS parameter file, read after the robot's; '' for none.
@@ -122,6 +123,7 @@ class GraphConfig:
     autorun: bool = True
     physics: str = ''
     image_size: int | None = None
+    text_only: bool = False
     memory_dirs: tuple[str, ...] = ()
     max_tool_calls: int | None = None
     max_seconds: float | None = None
@@ -156,7 +158,7 @@ class GraphConfig:
             )
         if self.camera_rate is not None and not 0 < self.camera_rate < math.inf:
             raise InvalidRequest(f'camera_rate: expected above 0 Hz, got {self.camera_rate}')
-        ToolOptions(self.image_size, self.memory_dirs)
+        ToolOptions(image_size=self.image_size, memory_dirs=self.memory_dirs)
         for name in ('max_tool_calls', 'max_seconds'):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
@@ -223,6 +225,7 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'autorun': config.autorun,
             'exit_when_done': config.autorun,
             'image_size': config.image_size,
+            'text_only': config.text_only or None,
             'memory_dirs': _memory_dirs(config) or None,
             'max_tool_calls': config.max_tool_calls,
             'max_seconds': None if config.max_seconds is None else float(config.max_seconds),

@@ -57,6 +57,8 @@ def parser(prog: str = 'rpent run') -> Parser:
     add('--no-video', action='store_true', help='render no episode.mp4')
     add('--image-size', type=integer, metavar='PX',
         help="longer side of the planner's pictures (default: the robot's)")
+    add('--text-only', action='store_true',
+        help='give the planner words and numbers in place of pictures')
     add('--memory', action='append', default=[], metavar='DIR',
         help='folder that the file tools may use, DIR:ro for reading only; may be repeated')
     add('--max-tool-calls', type=integer, metavar='N', help='end the run after N tool calls')
@@ -99,6 +101,7 @@ def graph_config(options: argparse.Namespace) -> GraphConfig:
         record=not options.no_record,
         physics=options.physics,
         image_size=options.image_size,
+        text_only=options.text_only,
         memory_dirs=tuple(options.memory),
         max_tool_calls=options.max_tool_calls,
         max_seconds=options.max_seconds,

@@ -39,6 +39,7 @@ class AgentParameters:
         low=-1,
         high=2000,
     )
+    text_only: bool = parameter(False, 'Give planners words and numbers in place of pictures.')
     memory_dirs: tuple[str, ...] = parameter(
         (), 'Folders that the file tools may use besides the run, <folder> or <folder>:ro.',
         element=str,
@@ -57,6 +58,7 @@ class AgentParameters:
         """What the tools give to planners."""
         return ToolOptions(
             image_size=None if self.image_size < 0 else self.image_size,
+            text_only=self.text_only,
             memory_dirs=tuple(self.memory_dirs),
         )
 

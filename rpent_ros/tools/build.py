@@ -48,6 +48,7 @@ def build_toolkit(
             'image_size': options.image_size,
         },
         output_dir=output_dir,
+        text_only=options.text_only,
         memory_dirs=tuple(MemoryDir.parse(text) for text in options.memory_dirs),
         **kwargs,
     )

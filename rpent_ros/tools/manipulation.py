@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from rpent_ros.tools.result import ToolResult
 from rpent_ros.tools.text_files import MemoryDir, TextFiles
 from rpent_ros.tools.tool import Handler
 from rpent_ros.tools.toolkit import Claim, Toolkit
+from rpent_ros.tools.words import PICTURE_TOOLS, describe_scene
 
 OnDump = Callable[[dump.StepDump], None]
 LEARNED = ('pi0_pick', 'pi0_doubled')
@@ -33,6 +35,7 @@ class ManipulationToolkit(Toolkit):
         of its readers, such as `Perception`.
       output_dir: the run folder.
       primitives: class of the primitive driver.
+      text_only: results say in words and numbers what their pictures would show.
       memory_dirs: folders outside the run that planners may read, and write if they say so.
       on_dump: called with every state dump.
       should_stop: asked between control steps.
@@ -45,6 +48,7 @@ class ManipulationToolkit(Toolkit):
         tools: Sequence[ToolDefinition],
         output_dir: pathlib.Path | str,
         primitives: type[ManipulationPrimitives] = ManipulationPrimitives,
+        text_only: bool = False,
         memory_dirs: Sequence[MemoryDir] = (),
         on_dump: OnDump | None = None,
         should_stop: ShouldStop = never,
@@ -54,12 +58,15 @@ class ManipulationToolkit(Toolkit):
         self.driver = driver
         self.output_dir = pathlib.Path(output_dir)
         self._on_dump = on_dump or (lambda _: None)
+        self.text_only = text_only
+        self._perception = perception.Perception(self.output_dir, driver.settings)
         self._readers = (
-            perception.Perception(self.output_dir, driver.settings),
+            self._perception,
             TextFiles(self.output_dir, memory_dirs),
         )
+        left_out = {*(() if driver.has_policy else LEARNED), *(PICTURE_TOOLS if text_only else ())}
         for tool in tools:
-            if tool.name not in LEARNED or driver.has_policy:
+            if tool.name not in left_out:
                 self.add_tool(tool.name, tool, self._handler(tool))
         self._last = self.dump({})
 
@@ -104,6 +111,13 @@ class ManipulationToolkit(Toolkit):
             return functools.partial(self._step, tool.name)
         handler: Handler = getattr(owner, tool.name)
         return handler
+
+    def _present(self, result: ToolResult) -> ToolResult:
+        """In text-only mode, words in the place of pictures."""
+        if not self.text_only or not result.images:
+            return result
+        seen = describe_scene(self._perception, result.data.get('step_idx', -1))
+        return dataclasses.replace(result, images=(), data={**result.data, 'seen': seen})
 
     def _record(
         self, name: str, arguments: Mapping[str, Any], outcome: ToolResult, seconds: float

@@ -15,11 +15,13 @@ class ToolOptions:
 
     Attributes:
       image_size: longer side of the pictures [px]; 0: as policies see; None: the robot's default.
+      text_only: no pictures; what they show is told in words and numbers.
       memory_dirs: folders outside the run that the file tools may use, `<folder>` or
         `<folder>:ro`.
     """
 
     image_size: int | None = None
+    text_only: bool = False
     memory_dirs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

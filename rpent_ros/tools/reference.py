@@ -22,6 +22,8 @@ COMMON_RESULTS = {
     'code': 'name of the code, OK or why not',
     'message': 'one sentence: what was expected, what came, what to do; empty if all is well',
     'seconds': 'wall-clock time of the call [s]',
+    'seen': 'in text-only mode, in the place of pictures: things that stand out, as '
+    'query_world_map lists them',
     'images': 'pictures that come with the answer: camera, width and height [px]',
 }
 # Codes that every tool may answer with: the call is wrong, or a component has failed.

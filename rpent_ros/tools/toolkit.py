@@ -112,8 +112,8 @@ class Toolkit:
         try:
             tool, checked = self.checked(name, arguments)
             if tool.reads_only:
-                return ToolResult.of(tool.handler(**checked))
-            return self._call_alone(tool, checked)
+                return self._present(ToolResult.of(tool.handler(**checked)))
+            return self._present(self._call_alone(tool, checked))
         except RpentError as error:
             return ToolResult.refused(error)
 
@@ -151,6 +151,10 @@ class Toolkit:
         except RpentError as error:
             outcome = ToolResult.refused(error)
         return self._record(name, kwargs, outcome, time.monotonic() - started)
+
+    def _present(self, result: ToolResult) -> ToolResult:
+        """Hook: turn a result into what the planner gets."""
+        return result
 
     def _record(
         self, name: str, arguments: Mapping[str, Any], outcome: ToolResult, seconds: float

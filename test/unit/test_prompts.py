@@ -6,6 +6,7 @@ import re
 import pytest
 
 from rpent_ros.errors import InvalidRequest
+from rpent_ros.prompt_sections import sight
 from rpent_ros.prompts import BulletList, Numbered, PromptBundle, render
 from rpent_ros.robot import load_robot_package
 
@@ -13,7 +14,7 @@ VARIABLES = {
     'suite': 'libero_object', 'task': 2, 'seed': 0, 'recipe_tag': 'object_t2_s0',
     'output_dir': '/runs/x', 'instruction': 'pick up the milk', 'robot': 'libero',
     'base_frame': 'world', 'cameras': 'agentview, wrist', 'workspace': 'x 0 to 1 m',
-    'tools': 'move_to, finish', 'image_size': 512, 'max_tool_calls': 100,
+    'tools': 'move_to, finish', 'max_tool_calls': 100, **sight(False, 512),
 }  # fmt: skip
 
 
@@ -54,4 +55,15 @@ def test_prompts_name_only_tools_and_codes_that_exist(robot):
     codes = set(re.findall(r'\b[A-Z]+_[A-Z_]+\b', system))
     assert codes - {code.name for code in ErrorCode} == set()
     assert 'pick up the milk' in user
+    assert 'up to 512 pixels wide' in system
     assert 'libero_object' in user
+
+
+@pytest.mark.parametrize('robot', ['fake', 'libero'])
+def test_without_pictures_the_prompt_names_no_tool_that_shows_some(robot):
+    bundle = load_robot_package(robot).get_env_spec().prompts
+    system, _ = bundle.render({**VARIABLES, **sight(True, 512)})
+    assert 'You see no pictures.' in system
+    assert 'read_image' not in system
+    assert 'the images' not in system
+    assert 'both images' not in system

@@ -467,6 +467,31 @@ def test_a_full_disk_ends_the_call_and_keeps_what_was_written(make_toolkit, monk
     assert (toolkit.output_dir / 'states.json').read_bytes() == before
 
 
+def test_text_only_tells_in_words_what_pictures_show(make_toolkit, robot):
+    toolkit = make_toolkit(text_only=True)
+    assert 'read_image' not in [tool.name for tool in toolkit.tools]
+    result = toolkit.call('view_env_state', {})
+    assert result.images == ()
+    seen = result.data['seen']
+    assert (seen['step_idx'], seen['resolution']) == (0, 'policy')
+    assert seen['surface_z'] == pytest.approx(0.0, abs=0.002)
+    cubes = [thing for thing in seen['things'] if not thing['at_tool'] and thing['top_z'] < 0.06]
+    colours = {thing['colour'] for thing in cubes}
+    assert {'red', 'green', 'blue'} <= colours
+    red = next(thing for thing in cubes if thing['colour'] == 'red')
+    np.testing.assert_allclose(red['center'][:2], robot._world.cubes[0][:2], atol=0.01)
+    found = toolkit.call(
+        'back_project',
+        {'camera': red['camera'], 'pixel': red['pixel'], 'resolution': 'policy'},
+    )
+    np.testing.assert_allclose(found.data['xyz'][:2], red['center'][:2], atol=0.025)
+    moved = toolkit.call('move_to', {'xyz': [0.45, 0.0, 0.3]})
+    assert moved.images == ()
+    assert moved.data['seen']['step_idx'] == 1
+    # Nothing new was seen, so nothing is told.
+    assert 'seen' not in toolkit.call('move_to', {'xyz': [9, 0, 0.3]}).data
+
+
 def test_results_are_plain_json(make_toolkit):
     toolkit = make_toolkit()
     for name, arguments in (
