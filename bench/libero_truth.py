@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from robots.libero.cameras import camera_index
 from robots.libero.env_server import LiberoRobot
 from rpent_ros.contracts.observation import CameraFrame
+from rpent_ros.tools.shape import footprint
 
 # Visible shapes; collision shapes are group 0.
 _VISUAL = 1
@@ -34,15 +35,20 @@ class Truth:
         for geom in range(self._model.ngeom):
             self._owner[geom] = owner_of_body[int(self._model.geom_bodyid[geom])]
 
-    def box(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lowest and highest corner of the axis-parallel box around an object's visible shape."""
+    def box(self, name: str) -> tuple[NDArray[np.float64], ...]:
+        """Extent of an object's whole visible shape.
+
+        Returns:
+          Lowest and highest corner (3,) of the axis-parallel box around it, and the middle (2,) of
+          the smallest rectangle around it seen from above [m].
+        """
         own = self._owner == self.names.index(name)
         corners = [
             self._vertices(int(geom))
             for geom in np.flatnonzero(own & (self._model.geom_group == _VISUAL))
         ]
         points = np.concatenate(corners)
-        return points.min(axis=0), points.max(axis=0)
+        return points.min(axis=0), points.max(axis=0), footprint(points[:, :2]).center
 
     def object_of_pixel(self, camera: str, size: int) -> NDArray[np.intp]:
         """Index into `names` of the object that each pixel shows, (size, size); -1: none."""

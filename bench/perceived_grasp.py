@@ -78,7 +78,10 @@ def perceive(toolkit: Toolkit, pixel: list[int], look: bool) -> dict[str, Any]:
     if not look:
         return rough
     x, y, _ = rough['center']
-    call(toolkit, 'move_to', xyz=[x, y, rough['top_z'] + LOOK_FROM], gripper='open')
+    # Wherever this ends, the wrist camera looks from there.
+    toolkit.call(
+        'move_to', {'xyz': [x, y, rough['top_z'] + LOOK_FROM], 'gripper': 'open'}
+    )
     return nearest(call(toolkit, 'query_world_map', camera='wrist', z_min=z_min), [x, y])
 
 
@@ -103,7 +106,7 @@ def attempt(
         output_dir=folder,
     )
     truth, name = Truth(robot), target_of(robot)
-    low, high = truth.box(name)
+    _, _, middle = truth.box(name)
     before = truth.height(name)
     out: dict[str, Any] = {'object': name, 'holding': None, 'lifted': False, 'note': ''}
     try:
@@ -113,7 +116,7 @@ def attempt(
     except RecipeFailed as error:
         return {**out, 'note': str(error)}
     grasp = seen['grasps'][0]
-    out['off'] = 1000 * float(np.linalg.norm(np.array(seen['center'])[:2] - (low + high)[:2] / 2))
+    out['off'] = 1000 * float(np.linalg.norm(np.array(seen['center'])[:2] - middle))
     out['grasp'] = {
         key: np.round(grasp[key], 3).tolist() for key in ('width', 'clear', 'upright', 'yaw')
         if grasp[key] is not None

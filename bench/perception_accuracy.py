@@ -106,7 +106,7 @@ class Bench:
             # It stands on something else, whose height a planner would measure first.
             z_min = round(bottom / 0.005) * 0.005 + MARGIN
             answer = self._call(toolkit, 'query_world_map', where, z_min=round(z_min, 3))
-        middle = (box[0] + box[1]) / 2
+        middle = box[2]
         nearest = min(
             answer['clusters'],
             key=lambda cluster: np.linalg.norm(np.array(cluster['center'])[:2] - middle[:2]),
@@ -116,11 +116,14 @@ class Bench:
             np.linalg.norm(np.array(nearest['center'])[:2] - middle[:2]) > 0.05
         )
         self.errors[('cluster missing', *where)].append(float(lost))
-        if not lost:
+        if lost:
+            return
+        self.errors[('cluster cut by the border', *where)].append(float(not nearest['whole']))
+        if nearest['whole']:
             self._judge('cluster', nearest['center'], nearest['top_z'], box, where)
 
     def _judge(self, kind: str, xy: list, top: float, box: tuple, where: tuple) -> None:
-        middle = (box[0] + box[1]) / 2
+        middle = box[2]
         off = np.linalg.norm(np.array(xy)[:2] - middle[:2])
         self.errors[(f'{kind} xy', *where)].append(float(off))
         if kind != 'region median':
@@ -147,7 +150,7 @@ def table(errors: Errors) -> str:
             values = np.array(errors.get((kind, *column), []))
             if not len(values):
                 cells.append('')
-            elif kind == 'cluster missing':
+            elif kind in ('cluster missing', 'cluster cut by the border'):
                 cells.append(f'{int(values.sum())} of {len(values)}')
             else:
                 median, high = np.quantile(values, [0.5, 0.95]) * 1000

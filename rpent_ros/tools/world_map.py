@@ -102,7 +102,8 @@ def find(
 
 def _describe(group: Cloud, views: Sequence[View], tool_yaw: float) -> dict[str, Any]:
     # The camera that sees most of it shows it.
-    shown_by = int(np.bincount(group.view).argmax())
+    counts = np.bincount(group.view)
+    shown_by, seen_by = int(counts.argmax()), np.flatnonzero(counts)
     pixels = group.pixels[group.view == shown_by]
     first, last = pixels.min(axis=0), pixels.max(axis=0)
     rgb = group.rgb.mean(axis=0)
@@ -111,11 +112,21 @@ def _describe(group: Cloud, views: Sequence[View], tool_yaw: float) -> dict[str,
         'colour': colour_word(rgb),
         'rgb': np.rint(rgb).astype(int).tolist(),
         'n_points': len(group),
+        'whole': any(
+            _within_image(group.pixels[group.view == n], views[int(n)]) for n in seen_by
+        ),
         'camera': views[shown_by].camera,
         'pixel': [*pixel_well_inside(pixels)],
         'rows': [int(first[0]), int(last[0])],
         'columns': [int(first[1]), int(last[1])],
     }
+
+
+def _within_image(pixels: NDArray[np.intp], view: View) -> bool:
+    """Whether the border of the image cuts nothing off."""
+    return bool(
+        (pixels > 0).all() and (pixels < np.array([view.height - 1, view.width - 1])).all()
+    )
 
 
 def _in_hand(xyz: NDArray[np.float64], tool: Pose) -> NDArray[np.bool_]:

@@ -315,6 +315,7 @@ def test_query_world_map_lists_the_cubes_and_the_bin(make_toolkit, robot):
     cubes = {}
     for cluster in data['clusters']:
         assert cluster['at_tool'] is False
+        assert cluster['whole'] is True
         assert cluster['camera'] == 'agentview'
         assert cluster['rows'][0] <= cluster['pixel'][0] <= cluster['rows'][1]
         assert cluster['columns'][0] <= cluster['pixel'][1] <= cluster['columns'][1]
@@ -460,3 +461,19 @@ def test_a_proposed_grasp_holds(make_toolkit, robot):
     # The bin is too wide for any but of its rim.
     bin_ = next(cluster for cluster in data['clusters'] if cluster['colour'] == 'brown')
     assert all(grasp['hold'] == 'rim' for grasp in bin_['grasps'])
+
+
+def test_what_the_border_of_the_image_cuts_is_not_whole(make_toolkit, robot):
+    toolkit = make_toolkit()
+    x, y, _ = robot._world.cubes[0]
+    # The wrist camera looks straight down: the cube moves to the border of its image.
+    found = {}
+    for away in (0.0, 0.05, 0.10, 0.15):
+        assert toolkit.call('move_to', {'xyz': [x, y + away, 0.2]}).ok
+        data = toolkit.call('query_world_map', {'camera': 'wrist', 'z_max': 0.1}).data
+        red = next((c for c in data['clusters'] if c['colour'] == 'red'), None)
+        if red is not None:
+            cut = 0 in (*red['rows'], *red['columns']) or 127 in (*red['rows'], *red['columns'])
+            found[red['whole']] = red
+            assert red['whole'] is not cut
+    assert set(found) == {True, False}

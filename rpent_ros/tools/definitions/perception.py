@@ -29,7 +29,8 @@ SHAPE_KEYS = {
 }
 _CLUSTER = (
     'what stands there, most points first; each with ' + ', '.join(SHAPE_KEYS) + ' as '
-    'back_project gives them, colour, rgb, n_points, camera that sees most of it, pixel '
+    'back_project gives them, colour, rgb, n_points, whole: false if the border of every image '
+    'that shows it cuts it, and so its center and size, camera that sees most of it, pixel '
     'well inside it there, rows and columns it spans there, at_tool: it is the gripper or '
     'touches it, grasps: how scripted_grasp could hold its uppermost 0.03 m, best first, each '
     'with hold (around it, or a rim with one finger inside), xyz [m] and yaw [rad] for '
