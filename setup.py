@@ -6,7 +6,7 @@ from os.path import dirname
 from setuptools import find_packages, setup
 
 NAME = 'rpent_ros'
-NODES = ('driver', 'vla', 'agent', 'recorder')
+NODES = ('driver', 'vla', 'segmenter', 'agent', 'recorder')
 
 setup(
     name=NAME,

@@ -20,7 +20,7 @@ from rpent_ros.contracts.compatibility import check_compatible
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.specs import DriverSpec, PolicySpec
 from rpent_ros.errors import BadOutputDir, ErrorCode, RpentError
-from rpent_ros.ports import EnvClient, VlaClient
+from rpent_ros.ports import EnvClient, SegmenterClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult, reason_of
 from rpent_ros.session import FATAL, Session, StopFlag
@@ -47,6 +47,7 @@ def run_task(
     should_stop: StopFlag,
     *,
     recorder: Recorder | None = None,
+    segmenter: SegmenterClient | None = None,
     cerebrum: Cerebrum | None = None,
     steering: Steering | None = None,
     await_components: Callable[[], None] | None = None,
@@ -60,6 +61,7 @@ def run_task(
       sink: told what happens.
       should_stop: asks the run to end; the robot then holds still.
       recorder: records a bag beside the other files; None: no bag.
+      segmenter: finds things in images; None: the tool that needs it is not offered.
       cerebrum: planner to use instead of the one that `config` names.
       steering: messages from people to the planner.
       await_components: called first; returns when driver and policy answer, or raises RpentError.
@@ -75,7 +77,7 @@ def run_task(
             stack.callback(log.close)
             run = _Run(
                 config, run_id, folder, env, vla, events.Fanout([log, sink]), should_stop,
-                recorder, steering or Steering(), await_components or (lambda: None),
+                recorder, segmenter, steering or Steering(), await_components or (lambda: None),
             )  # fmt: skip
         except RpentError as error:
             return RunResult(
@@ -97,6 +99,7 @@ class _Run:
     sink: events.Sink
     stop: StopFlag
     recorder: Recorder | None
+    segmenter: SegmenterClient | None
     steering: Steering
     await_components: Callable[[], None]
     _toolkit: ManipulationToolkit | None = None
@@ -164,6 +167,7 @@ class _Run:
             spec=spec,
             vla=self.vla,
             policy=policy,
+            segmenter=self.segmenter,
             options=self.config.options,
             output_dir=self.folder.path,
             on_dump=lambda dump: self.sink.step(self.run_id, dump),

@@ -60,6 +60,9 @@ class ErrorCode(enum.IntEnum):
     # Recorder.
     BAG_FAILED = 401
     NOT_RECORDING = 402
+    # Segmenter.
+    SEGMENTATION_FAILED = 501
+    NOT_FOUND = 502
 
 
 class RpentError(Exception):
@@ -306,6 +309,18 @@ class NotRecording(RpentError):
     """Raised when a recording is to be stopped while none is open."""
 
     code = ErrorCode.NOT_RECORDING
+
+
+class SegmentationFailed(RpentError):
+    """Raised when the segmenter fails or does not answer."""
+
+    code = ErrorCode.SEGMENTATION_FAILED
+
+
+class NotFound(RpentError):
+    """Raised when nothing in an image fits what is looked for."""
+
+    code = ErrorCode.NOT_FOUND
 
 
 _BY_CODE: dict[int, type[RpentError]] = {

@@ -21,12 +21,15 @@ from rpent_ros.cerebrums.registry import known_cerebrums
 from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
 from rpent_ros.policies.registry import PRIVILEGED_POLICIES, known_policies
 from rpent_ros.robot import EnvSpec, load_robot_package
+from rpent_ros.segmentation.registry import known_segmenters
 from rpent_ros.tools.options import ToolOptions
 from rpent_ros.tools.text_files import MemoryDir, TextFiles
 
-NODES = ('driver', 'vla', 'recorder', 'agent')
+NODES = ('driver', 'vla', 'segmenter', 'recorder', 'agent')
 # How long a process may take until it serves [s]: loading a model can take minutes.
-_READY_TIMEOUT_S = {'driver': 180.0, 'vla': 900.0, 'recorder': 60.0, 'agent': 60.0}
+_READY_TIMEOUT_S = {
+    'driver': 180.0, 'vla': 900.0, 'segmenter': 900.0, 'recorder': 60.0, 'agent': 60.0,
+}  # fmt: skip
 # How long the recorder may take to close a large bag after a run that went well [s].
 _CLOSING_S = 60.0
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
@@ -89,6 +92,7 @@ class GraphConfig:
       model: language model of the planner; '' for its default.
       vla: policy; '' for the robot's default, 'none' for no vla node.
       vla_endpoint: address of a model server that already runs; '' for none.
+      segmenter: what finds things in images; 'none' for no segmenter node.
       output_dir: folder of the run; '' lets the agent choose one per run.
       overwrite: replace an earlier run there.
       namespace: ROS namespace; '' for the robot's name.
@@ -115,6 +119,7 @@ class GraphConfig:
     model: str = ''
     vla: str = ''
     vla_endpoint: str = ''
+    segmenter: str = 'classical'
     output_dir: str = ''
     overwrite: bool = False
     namespace: str = ''
@@ -192,6 +197,12 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
     if policy not in policies:
         raise InvalidRequest(f'unknown vla {policy!r}; known policies: {", ".join(policies)}')
     with_vla = policy != 'none'
+    segmenters = (*known_segmenters(), 'none')
+    if config.segmenter not in segmenters:
+        raise InvalidRequest(
+            f'unknown segmenter {config.segmenter!r}; known segmenters: {", ".join(segmenters)}'
+        )
+    with_segmenter = config.segmenter != 'none'
     absolute = _absolute(config.output_dir)
     chosen: dict[str, dict[str, Any]] = {
         'driver': {
@@ -208,6 +219,7 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'policy': policy,
             'endpoint': config.vla_endpoint or None,
         },
+        'segmenter': {'backend': config.segmenter},
         'recorder': {},
         'agent': {
             'robot': config.robot,
@@ -222,6 +234,7 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'overwrite': config.overwrite,
             'record': config.record,
             'use_vla': with_vla,
+            'use_segmenter': with_segmenter,
             'autorun': config.autorun,
             'exit_when_done': config.autorun,
             'image_size': config.image_size,
@@ -232,6 +245,8 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
         },
     }
     peers = ['driver', *(['vla'] if with_vla else []), *(['recorder'] if config.record else [])]
+    # A planner can begin without a segmenter: it may never ask for it, and loading takes time.
+    others = ['segmenter'] if with_segmenter else []
     return tuple(
         Process(
             name,
@@ -244,7 +259,7 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             ends_run=name == 'agent',
             patience=_CLOSING_S if name == 'recorder' else 0.0,
         )
-        for name in (*peers, 'agent')
+        for name in (*peers, *others, 'agent')
     )
 
 
@@ -258,7 +273,7 @@ def describe_replay(config: GraphConfig, recording: pathlib.Path) -> tuple[Proce
     Raises:
       RpentError: as `describe`.
     """
-    driver = describe(dataclasses.replace(config, vla='none', record=False))[0]
+    driver = describe(dataclasses.replace(config, vla='none', segmenter='none', record=False))[0]
     replayer = Process(
         'replayer',
         module='rpent_ros.nodes.replayer',

@@ -9,7 +9,7 @@ from typing import Any
 from rpent_ros import run_dir
 from rpent_ros.contracts.specs import PolicySpec
 from rpent_ros.errors import NotReset, RpentError
-from rpent_ros.ports import EnvClient, VlaClient
+from rpent_ros.ports import EnvClient, SegmenterClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.tools.build import build_toolkit
 from rpent_ros.tools.manipulation import ManipulationToolkit, OnDump
@@ -28,6 +28,7 @@ class ManualTools:
       suite, task, seed: episode to start if the driver has none yet.
       root: folder in which `<time>_manual_...` is made for the dumps.
       env, vla: the driver and the policy; vla None: no learned tools.
+      segmenter: finds things in images; None: not offered.
       options: what the caller is given.
       on_dump: called with every state dump.
     """
@@ -42,6 +43,7 @@ class ManualTools:
         root: pathlib.Path,
         env: EnvClient,
         vla: VlaClient | None,
+        segmenter: SegmenterClient | None = None,
         options: ToolOptions | None = None,
         on_dump: OnDump | None = None,
     ) -> None:
@@ -50,6 +52,7 @@ class ManualTools:
         self._root = root
         self._env = env
         self._vla = vla
+        self._segmenter = segmenter
         self._options = options or ToolOptions()
         self._on_dump = on_dump
         self._toolkit: ManipulationToolkit | None = None
@@ -100,6 +103,7 @@ class ManualTools:
             spec=spec,
             vla=self._vla,
             policy=policy,
+            segmenter=self._segmenter,
             options=self._options,
             output_dir=folder.path,
             on_dump=self._on_dump,

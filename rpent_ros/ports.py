@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rpent_ros.contracts.motion import ActionChunk, Inference, MotionResult, StepResult, Waypoint
 from rpent_ros.contracts.observation import Observation
+from rpent_ros.contracts.segmentation import Segmentation, SegmenterSpec, SegmentRequest
 from rpent_ros.contracts.specs import DriverSpec, PolicySpec
 
 # Called between control steps; True asks for the motion to end.
@@ -58,6 +59,16 @@ class EnvClient(Protocol):
 
     def resume(self) -> None:
         """Allow motion again after `stop`."""
+
+
+class SegmenterClient(Protocol):
+    """Agent-side view of a segmenter.  Every method has a deadline and raises RpentError."""
+
+    def describe(self) -> SegmenterSpec:
+        """What the segmenter can do."""
+
+    def segment(self, request: SegmentRequest) -> Segmentation:
+        """Which pixels show what is looked for."""
 
 
 class VlaClient(Protocol):

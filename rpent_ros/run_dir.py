@@ -27,7 +27,7 @@ _PROBE_BYTES = 1 << 20
 # Used by the processes around the agent, possibly before it starts; kept, but emptied of what an
 # earlier run left where that is said below.
 _FOREIGN = ('logs', 'sim_states')
-_OWN_FOLDERS = ('images', 'depth', 'bag', 'sim_states')
+_OWN_FOLDERS = ('images', 'depth', 'segments', 'bag', 'sim_states')
 _OWN_PATTERNS = (
     MANIFEST, 'run.yaml', 'run.log', 'result.json', 'transcript_*.json', 'recipe_*.jsonl',
     'sim_states/*', 'episode.mp4', '.*.part',

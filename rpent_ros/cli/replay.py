@@ -95,6 +95,8 @@ def _graph_config(
         seed=int(header['seed']),
         recipe=str(run.recipe_path) if mode == report.RECIPE else '',
         vla=run.policy or 'none',
+        # A recipe holds what moves; nothing in it looks.
+        segmenter='none',
         output_dir=str(folder),
         overwrite=options.overwrite,
         record=options.record,

@@ -48,6 +48,8 @@ def parser(prog: str = 'rpent run') -> Parser:
     add('--vla', default='', metavar='NAME',
         help="policy, or none for no vla node (default: the robot's)")
     add('--vla-endpoint', default='', metavar='ADDRESS', help='model server that already runs')
+    add('--segmenter', default='classical', metavar='NAME',
+        help='what finds things in images, or none (default: classical)')
     add('--output-dir', default='', metavar='DIR',
         help='folder for everything (default: runs/<time>_<task>)')
     add('--overwrite', action='store_true', help='replace an earlier run in that folder')
@@ -94,6 +96,7 @@ def graph_config(options: argparse.Namespace) -> GraphConfig:
         model=options.model,
         vla=options.vla,
         vla_endpoint=options.vla_endpoint,
+        segmenter=options.segmenter,
         output_dir=options.output_dir or str(_new_folder(options)),
         overwrite=options.overwrite,
         namespace=options.namespace,

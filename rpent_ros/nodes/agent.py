@@ -43,13 +43,15 @@ from rpent_ros.nodes.main_thread import MainThread
 from rpent_ros.nodes.parameters import declare
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.nodes.recorder_client import RosRecorder
+from rpent_ros.nodes.segmenter_client import RosSegmenterClient
 from rpent_ros.nodes.vla_client import RosVlaClient
 from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult
 from rpent_ros.session import StopFlag
-from rpent_ros.tools.manipulation import LEARNED
+from rpent_ros.tools.manipulation import LEARNED, NEED_SEGMENTER
 from rpent_ros.tools.result import ToolResult
+from rpent_ros.tools.words import PICTURE_TOOLS
 
 # How long a component that was there before is waited for [s]; at the start it is `wait_s`.
 _PEER_WAIT_S = 2.0
@@ -75,6 +77,9 @@ class AgentNode(Node):
         self._vla = vla
         if vla is None and self._p.use_vla:
             self._vla = RosVlaClient(self, wait_s=_PEER_WAIT_S)
+        self._segmenter = (
+            RosSegmenterClient(self, wait_s=_PEER_WAIT_S) if self._p.use_segmenter else None
+        )
         self._sink = RosSink(self)
         self._recorder = RosRecorder(
             self, wait_s=self._p.wait_s, before_stop=lambda: self._sink.flush(1.0)
@@ -88,6 +93,7 @@ class AgentNode(Node):
             root=self._p.root,
             env=self._env,
             vla=self._vla,
+            segmenter=self._segmenter,
             options=self._p.options,
             on_dump=lambda dump: self._sink.step('manual', dump),
         )
@@ -223,6 +229,10 @@ class AgentNode(Node):
         for spec in module.TOOLS_SPEC:
             if self._vla is None and spec['name'] in LEARNED:
                 continue
+            if self._segmenter is None and spec['name'] in NEED_SEGMENTER:
+                continue
+            if self._p.text_only and spec['name'] in PICTURE_TOOLS:
+                continue
             response.names.append(spec['name'])
             response.specs_json.append(json.dumps(spec))
         return response
@@ -263,6 +273,7 @@ class AgentNode(Node):
                 events.Fanout([self._console, self._sink, feedback]),
                 run.stop,
                 recorder=self._recorder if self._p.record else None,
+                segmenter=self._segmenter,
                 steering=run.steering,
                 await_components=lambda: self._await_components(run.stop),
             )

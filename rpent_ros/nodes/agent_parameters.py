@@ -29,6 +29,7 @@ class AgentParameters:
     autorun: bool = parameter(False, 'Start a run at once.')
     exit_when_done: bool = parameter(False, 'End the process after that run.')
     use_vla: bool = parameter(True, 'Offer the tools that need a vla node.')
+    use_segmenter: bool = parameter(True, 'Offer the tool that needs a segmenter node.')
     record: bool = parameter(True, 'Have the recorder write a bag of every run.')
     max_tool_calls: int = parameter(100, 'Tool calls of one run; 0: no limit.', low=0)
     max_seconds: float = parameter(

@@ -49,6 +49,7 @@ _ARGUMENTS = {
     'model': ('', "Language model of the planner; empty: the planner's default."),
     'vla': ('', "Policy; none: no vla node; empty: the robot's default."),
     'vla_endpoint': ('', 'Address of a model server that already runs; empty: none.'),
+    'segmenter': ('classical', 'What finds things in images; none: no segmenter node.'),
     'output_dir': ('', 'Folder for everything; empty: runs/<time>_<task>.'),
     'overwrite': ('false', 'Replace an earlier run in that folder.'),
     'namespace': ('', "ROS namespace; empty: the robot's name."),
@@ -125,7 +126,7 @@ def config_from(robot: str, values: dict[str, str]) -> GraphConfig:
         tag = recipe_tag(values['suite'] or robot, task, seed)
         output_dir = str(pathlib.Path('runs') / f'{now}_{tag}')
     same = ('suite', 'instruction', 'cerebrum', 'recipe', 'model', 'vla', 'vla_endpoint',
-            'namespace', 'physics', 'params_file')  # fmt: skip
+            'segmenter', 'namespace', 'physics', 'params_file')  # fmt: skip
     texts: dict[str, Any] = {name: values[name] for name in same}
     return GraphConfig(
         robot,

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from rpent_ros.contracts.specs import DriverSpec, PolicySpec
-from rpent_ros.ports import EnvClient, VlaClient
+from rpent_ros.ports import EnvClient, SegmenterClient, VlaClient
 from rpent_ros.tools.manipulation import ManipulationToolkit
 from rpent_ros.tools.options import ToolOptions
 from rpent_ros.tools.text_files import MemoryDir
@@ -20,6 +20,7 @@ def build_toolkit(
     spec: DriverSpec,
     vla: VlaClient | None,
     policy: PolicySpec | None,
+    segmenter: SegmenterClient | None,
     options: ToolOptions,
     output_dir: pathlib.Path,
     **kwargs: Any,
@@ -32,6 +33,7 @@ def build_toolkit(
       spec: what it offers.
       vla: the policy; None: no learned skills.
       policy: what it needs; None with `vla`.
+      segmenter: finds things in images; None: not offered.
       options: what the planner is given.
       output_dir: the run folder.
       **kwargs: to the toolkit: on_dump, should_stop.
@@ -48,6 +50,7 @@ def build_toolkit(
             'image_size': options.image_size,
         },
         output_dir=output_dir,
+        segmenter=segmenter,
         text_only=options.text_only,
         memory_dirs=tuple(MemoryDir.parse(text) for text in options.memory_dirs),
         **kwargs,

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rpent_ros.errors import ErrorCode, InvalidRequest
-from rpent_ros.ports import ShouldStop
+from rpent_ros.ports import SegmenterClient, ShouldStop
 from rpent_ros.primitives.manipulation import ManipulationPrimitives, never
 from rpent_ros.states import View
 from rpent_ros.tools import dump, perception
 from rpent_ros.tools.definition import Effect, ToolDefinition
 from rpent_ros.tools.result import ToolResult
+from rpent_ros.tools.segmentation import SegmentationTool
 from rpent_ros.tools.text_files import MemoryDir, TextFiles
 from rpent_ros.tools.tool import Handler
 from rpent_ros.tools.toolkit import Claim, Toolkit
@@ -22,6 +23,7 @@ from rpent_ros.tools.words import PICTURE_TOOLS, describe_scene
 
 OnDump = Callable[[dump.StepDump], None]
 LEARNED = ('pi0_pick', 'pi0_doubled')
+NEED_SEGMENTER = ('segment',)
 _GONE = frozenset({ErrorCode.PEER_DIED, ErrorCode.UNAVAILABLE, ErrorCode.TIMEOUT})
 
 
@@ -35,6 +37,7 @@ class ManipulationToolkit(Toolkit):
         of its readers, such as `Perception`.
       output_dir: the run folder.
       primitives: class of the primitive driver.
+      segmenter: finds things in images; None: the tool that needs it is left out.
       text_only: results say in words and numbers what their pictures would show.
       memory_dirs: folders outside the run that planners may read, and write if they say so.
       on_dump: called with every state dump.
@@ -48,6 +51,7 @@ class ManipulationToolkit(Toolkit):
         tools: Sequence[ToolDefinition],
         output_dir: pathlib.Path | str,
         primitives: type[ManipulationPrimitives] = ManipulationPrimitives,
+        segmenter: SegmenterClient | None = None,
         text_only: bool = False,
         memory_dirs: Sequence[MemoryDir] = (),
         on_dump: OnDump | None = None,
@@ -62,9 +66,14 @@ class ManipulationToolkit(Toolkit):
         self._perception = perception.Perception(self.output_dir, driver.settings)
         self._readers = (
             self._perception,
+            SegmentationTool(self.output_dir, segmenter),
             TextFiles(self.output_dir, memory_dirs),
         )
-        left_out = {*(() if driver.has_policy else LEARNED), *(PICTURE_TOOLS if text_only else ())}
+        left_out = {
+            *(() if driver.has_policy else LEARNED),
+            *(() if segmenter is not None else NEED_SEGMENTER),
+            *(PICTURE_TOOLS if text_only else ()),
+        }
         for tool in tools:
             if tool.name not in left_out:
                 self.add_tool(tool.name, tool, self._handler(tool))

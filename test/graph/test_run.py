@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.ros, pytest.mark.graph]
 
 # A run that is aborted promises to be gone after five seconds; the rest is for a busy machine.
 GONE = 5.0 + 3.0
-NODES = ('driver', 'vla', 'recorder', 'agent')
+NODES = ('driver', 'vla', 'recorder', 'segmenter', 'agent')
 
 
 def in_the_middle(start: Any) -> Any:
@@ -152,3 +152,23 @@ def test_two_runs_at_once_do_not_meet(start: Any) -> None:
         line.split()[1] for run in runs for line in run.lines if line.startswith('ROS_DOMAIN_ID')
     ]
     assert len(set(domains)) == 2
+
+
+def test_segment_through_the_whole_graph(start: Any, tmp_path: Any) -> None:
+    recipe = tmp_path / 'look.jsonl'
+    looks = [
+        # The table's corner, of which there is nothing to tell.
+        {'tool': 'segment', 'arguments': {'camera': 'agentview', 'point': [500, 10]}},
+        {'tool': 'segment', 'arguments': {'camera': 'agentview', 'text': 'a cube'}},
+    ]
+    recipe.write_text('\n'.join(json.dumps(look) for look in looks))
+    run = start('--no-video', '--no-record', '--recipe', str(recipe))
+    code, _ = run.wait()
+    assert code == 1, run.output
+    (transcript,) = run.folder.glob('transcript_*.json')
+    messages = json.loads(transcript.read_text())['messages']
+    results = [message['result'] for message in messages if message['role'] == 'tool']
+    floor, words = results[:2]
+    assert floor['code'] == 'NOT_FOUND', floor
+    assert words['code'] == 'INVALID_REQUEST'
+    assert 'the classical segmenter finds the thing at a point' in words['message']

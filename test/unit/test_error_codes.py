@@ -46,6 +46,9 @@ PROVOKED = {
         'nodes/test_node_name.py::test_a_name_is_held_until_it_is_given_back',
     ErrorCode.OUT_OF_REACH:
         'unit/test_motion.py::test_a_target_out_of_reach_is_refused_before_anything_moves',
+    ErrorCode.SEGMENTATION_FAILED:
+        'unit/test_segmentation.py::test_a_segmenter_that_is_gone_does_not_end_the_run',
+    ErrorCode.NOT_FOUND: 'unit/test_segmentation.py::test_nothing_found_says_what_to_do',
     ErrorCode.MODEL_NOT_LOADED:
         'nodes/test_vla_node.py::test_a_policy_that_cannot_be_loaded_says_why',
     ErrorCode.BAD_OBSERVATION: 'unit/test_oracle.py::test_refuses_what_it_cannot_do',

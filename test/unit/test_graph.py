@@ -20,20 +20,22 @@ def by_name(**choices: Any) -> dict[str, Process]:
 
 def test_processes_and_their_order() -> None:
     processes = describe(GraphConfig('fake', **FAKE))
-    assert [p.name for p in processes] == ['driver', 'vla', 'recorder', 'agent']
-    assert [p.after for p in processes] == [(), (), (), ('driver', 'vla', 'recorder')]
-    assert [p.ends_run for p in processes] == [False, False, False, True]
+    assert [p.name for p in processes] == ['driver', 'vla', 'recorder', 'segmenter', 'agent']
+    # A planner can begin without a segmenter.
+    assert [p.after for p in processes] == [(), (), (), (), ('driver', 'vla', 'recorder')]
+    assert [p.ends_run for p in processes] == [False, False, False, False, True]
     assert [p.module for p in processes] == [
         'rpent_ros.nodes.driver',
         'rpent_ros.nodes.vla',
         'rpent_ros.nodes.recorder',
+        'rpent_ros.nodes.segmenter',
         'rpent_ros.nodes.agent',
     ]
     assert {p.namespace for p in processes} == {'/fake'}
 
 
 def test_processes_that_are_not_wanted_are_left_out() -> None:
-    processes = by_name(**FAKE, vla='none', record=False)
+    processes = by_name(**FAKE, vla='none', segmenter='none', record=False)
     assert list(processes) == ['driver', 'agent']
     assert processes['agent'].after == ('driver',)
     assert processes['agent'].parameters['use_vla'] is False

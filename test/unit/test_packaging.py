@@ -70,7 +70,7 @@ def test_shared_files_are_installed(package: dict) -> None:
 
 def test_executables_exist(package: dict) -> None:
     scripts = dict(line.split(' = ') for line in package['entry_points']['console_scripts'])
-    assert set(scripts) == {'rpent', 'driver', 'vla', 'agent', 'recorder'}
+    assert set(scripts) == {'rpent', 'driver', 'vla', 'segmenter', 'agent', 'recorder'}
     for target in scripts.values():
         module, function = target.split(':')
         tree = ast.parse((ROOT / f'{module.replace(".", "/")}.py').read_text())

@@ -8,6 +8,7 @@ per-element work: out through `array.array`, in as numpy views of the message's 
   specs         what drivers and policies say about themselves
   motion        actions, goals, results
   scene         the simulator's privileged view
+  segmentation  what is asked of a segmenter and what it answers
   tensors       named n-dimensional arrays
 """
 
@@ -49,6 +50,14 @@ from rpent_ros.nodes.convert.observation import (
     rgb_to_msg,
 )
 from rpent_ros.nodes.convert.scene import scene_from_msg, scene_to_msg
+from rpent_ros.nodes.convert.segmentation import (
+    segment_request_from_msg,
+    segment_request_to_msg,
+    segmentation_from_msg,
+    segmentation_to_msg,
+    segmenter_spec_from_msg,
+    segmenter_spec_to_msg,
+)
 from rpent_ros.nodes.convert.specs import (
     action_spec_from_msg,
     action_spec_to_msg,
@@ -76,7 +85,9 @@ __all__ = [
     'move_to_goal_to_msg', 'move_to_result_from_msg', 'move_to_result_to_msg',
     'observation_from_msg', 'observation_to_msg', 'optional_observation_from_msg',
     'policy_spec_from_msg', 'policy_spec_to_msg', 'pose_from_msg', 'pose_to_msg',
-    'rgb_from_msg', 'rgb_to_msg', 'scene_from_msg', 'scene_to_msg', 'stamp_from_msg',
+    'rgb_from_msg', 'rgb_to_msg', 'scene_from_msg', 'scene_to_msg',
+    'segment_request_from_msg', 'segment_request_to_msg', 'segmentation_from_msg',
+    'segmentation_to_msg', 'segmenter_spec_from_msg', 'segmenter_spec_to_msg', 'stamp_from_msg',
     'stamp_to_msg', 'state_spec_from_msg', 'state_spec_to_msg', 'step_result_from_msg',
     'step_result_to_msg', 'tensor_from_msg', 'tensor_to_msg',
 ]

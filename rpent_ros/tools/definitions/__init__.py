@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rpent_ros.tools.definition import ToolDefinition
-from rpent_ros.tools.definitions import common, motion, perception, skills
+from rpent_ros.tools.definitions import common, motion, perception, segmentation, skills
 
 
 def manipulation_tools(cameras: Sequence[str]) -> tuple[ToolDefinition, ...]:
@@ -20,6 +20,7 @@ def manipulation_tools(cameras: Sequence[str]) -> tuple[ToolDefinition, ...]:
         perception.read_image(cameras),
         perception.back_project(cameras),
         perception.query_world_map(cameras),
+        segmentation.segment(cameras),
         motion.move_to(),
         motion.move_delta(),
         motion.move_pose(),

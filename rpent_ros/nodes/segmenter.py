@@ -1,0 +1,152 @@
+"""The segmenter node: finds things in images.  Run it with `python -m rpent_ros.nodes.segmenter`.
+
+The segmenter belongs to the process's main thread, which loads it and runs it; callbacks only hand
+jobs over and await them, so describe is answered meanwhile.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+
+from rpent_msgs.srv import DescribeSegmenter, Segment
+from rpent_ros.contracts.segmentation import Segmentation
+from rpent_ros.errors import Busy, ErrorCode, ModelNotLoaded, RpentError
+from rpent_ros.nodes import convert
+from rpent_ros.nodes.main_thread import MainThread
+from rpent_ros.nodes.parameters import declare, parameter
+from rpent_ros.nodes.process import Shutdown, run_node
+from rpent_ros.segmentation.base import Segmenter
+from rpent_ros.segmentation.registry import make_segmenter
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmenterParameters:
+    """See config/segmenter.yaml."""
+
+    backend: str = parameter('classical', 'Segmenter to serve.')
+
+
+class SegmenterNode(Node):
+    """Serves one segmenter.
+
+    Args:
+      segmenter: the one to serve; None makes the one that the parameters name.
+      **kwargs: passed to `Node`, e.g. context, namespace, parameter_overrides.
+    """
+
+    def __init__(self, segmenter: Segmenter | None = None, **kwargs: Any) -> None:
+        super().__init__('segmenter', **kwargs)
+        p = declare(self, SegmenterParameters)
+        self._segmenter = segmenter or make_segmenter(p.backend, dataclasses.asdict(p))
+        self._main = MainThread()
+        self._busy = False
+        # Coroutines that await the segmenter's thread: any number may be under way at once.
+        group = ReentrantCallbackGroup()
+        self.create_service(Segment, 'segmenter/segment', self._on_segment, callback_group=group)
+        self.create_service(
+            DescribeSegmenter, 'segmenter/describe', self._on_describe, callback_group=group
+        )
+
+    @property
+    def main(self) -> MainThread:
+        """The queue of the segmenter's thread."""
+        return self._main
+
+    def main_loop(self, shutdown: Shutdown) -> None:
+        """Own the segmenter on this thread until the process is to end."""
+        shutdown.on_request(self._main.wake)
+        self.load()
+        self._main.run(should_stop=shutdown.requested)
+
+    def load(self) -> None:
+        """Load the segmenter; on the thread that then runs it.
+
+        Raises:
+          ModelNotLoaded: it cannot be loaded.
+        """
+        spec = self._segmenter.spec
+        started = time.monotonic()
+        try:
+            self._segmenter.load()
+        except RpentError:
+            raise
+        except Exception as error:  # Libraries that load weights raise whatever they like.
+            self.get_logger().error(traceback.format_exc())
+            raise ModelNotLoaded(
+                f'segmenter {spec.name} cannot be loaded ({type(error).__name__}: {error}); '
+                'install or download what is missing, or choose another segmenter'
+            ) from error
+        self.get_logger().info(
+            f'segmenter {spec.name} loaded in {time.monotonic() - started:.1f} s'
+        )
+        if spec.privileged:
+            self.get_logger().warning(
+                f'segmenter {spec.name} is PRIVILEGED: it reads the state of the simulator, which '
+                'no real robot offers; results made with it say so'
+            )
+
+    def destroy_node(self) -> None:
+        """Take no more requests."""
+        self._main.close()
+        super().destroy_node()
+
+    async def _on_describe(
+        self, request: DescribeSegmenter.Request, response: DescribeSegmenter.Response
+    ) -> DescribeSegmenter.Response:
+        response.spec = convert.segmenter_spec_to_msg(self._segmenter.spec)
+        return response
+
+    async def _on_segment(
+        self, request: Segment.Request, response: Segment.Response
+    ) -> Segment.Response:
+        try:
+            answer = await self._alone(request)
+            return convert.segmentation_to_msg(answer, request.frame.image.header)
+        except RpentError as error:
+            response.error_code, response.error_msg = int(error.code), str(error)
+        except Exception as error:  # The edge: a failure becomes a code and a sentence.
+            self.get_logger().error(traceback.format_exc())
+            response.error_code = int(ErrorCode.SEGMENTATION_FAILED)
+            response.error_msg = (
+                f"segment: {type(error).__name__}: {error}; see the segmenter node's log"
+            )
+        return response
+
+    async def _alone(self, request: Segment.Request) -> Segmentation:
+        if self._busy:
+            raise Busy('segment: the segmenter is busy with an earlier request; wait for its end')
+        self._busy = True
+        try:
+            answer: Segmentation = await self._main.awaited(
+                lambda: self._segment(request), self.executor
+            )
+            return answer
+        finally:
+            self._busy = False
+
+    def _segment(self, request: Segment.Request) -> Segmentation:
+        """Look for what is asked; on the segmenter's thread."""
+        started = time.monotonic()
+        found = self._segmenter.segment(convert.segment_request_from_msg(request))
+        return Segmentation(
+            tuple(found),
+            privileged=self._segmenter.spec.privileged,
+            infer_ms=1000 * (time.monotonic() - started),
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Serve a segmenter until SIGINT or SIGTERM."""
+    return run_node('segmenter', SegmenterNode, argv, main_loop=SegmenterNode.main_loop)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Segmenters: which pixels show one thing."""

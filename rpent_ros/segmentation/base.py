@@ -1,0 +1,30 @@
+"""The protocol of segmenters, whatever they are made of."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rpent_ros.contracts.segmentation import Instance, SegmenterSpec, SegmentRequest
+
+
+class Segmenter(Protocol):
+    """Finds things in images.  All methods are called from one thread."""
+
+    @property
+    def spec(self) -> SegmenterSpec:
+        """What it can do; known before `load`."""
+
+    def load(self) -> None:
+        """Load weights, if there are any.
+
+        Raises:
+          ModelNotLoaded: they cannot be loaded; the message says what is missing.
+        """
+
+    def segment(self, request: SegmentRequest) -> tuple[Instance, ...]:
+        """The things that fit the request, best first; empty if there is none.
+
+        Raises:
+          InvalidRequest: it cannot look for that kind of thing.
+          RpentError: it failed.
+        """

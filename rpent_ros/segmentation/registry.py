@@ -1,0 +1,39 @@
+"""Segmenters by name; a segmenter's module is imported only when it is chosen."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from rpent_ros.errors import InvalidRequest
+from rpent_ros.segmentation.base import Segmenter
+
+# Name to module and class.
+_SEGMENTERS = {
+    'classical': ('rpent_ros.segmentation.classical', 'ClassicalSegmenter'),
+}
+
+
+def known_segmenters() -> tuple[str, ...]:
+    """Names of all segmenters that come with rpent_ros."""
+    return tuple(_SEGMENTERS)
+
+
+def make_segmenter(name: str, parameters: Mapping[str, Any]) -> Segmenter:
+    """Make a segmenter; nothing is loaded yet.
+
+    Args:
+      name: one of `known_segmenters`.
+      parameters: the segmenter node's parameters.
+
+    Raises:
+      InvalidRequest: unknown segmenter.
+    """
+    if name not in _SEGMENTERS:
+        raise InvalidRequest(
+            f'unknown segmenter {name!r}; known segmenters: {", ".join(known_segmenters())}'
+        )
+    module, cls = _SEGMENTERS[name]
+    made: Segmenter = getattr(importlib.import_module(module), cls).from_parameters(parameters)
+    return made
