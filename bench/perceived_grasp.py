@@ -24,6 +24,7 @@ from libero_truth import Truth
 from robots.libero import get_toolkit
 from robots.libero.env_server import LiberoRobot
 from rpent_ros.driver import DriverCore
+from rpent_ros.errors import ErrorCode
 from rpent_ros.local_env import LocalEnv
 from rpent_ros.tools.toolkit import Toolkit
 
@@ -33,6 +34,9 @@ PIXELS = pathlib.Path(__file__).with_name('picked_pixels.yaml')
 LOOK_FROM = 0.15
 # The object is looked for from this far below the chosen pixel upwards, above the surface [m].
 BELOW_PIXEL, ABOVE_SURFACE = 0.01, 0.006
+
+# The wrist camera is believed if it corrects the place by less than this [m].
+BELIEVABLE = 0.05
 
 # An object that rose by this much was lifted [m].
 LIFTED = 0.05
@@ -78,11 +82,15 @@ def perceive(toolkit: Toolkit, pixel: list[int], look: bool) -> dict[str, Any]:
     if not look:
         return rough
     x, y, _ = rough['center']
-    # Wherever this ends, the wrist camera looks from there.
-    toolkit.call(
+    arrived = toolkit.call(
         'move_to', {'xyz': [x, y, rough['top_z'] + LOOK_FROM], 'gripper': 'open'}
     )
-    return nearest(call(toolkit, 'query_world_map', camera='wrist', z_min=z_min), [x, y])
+    if not arrived.ok:
+        # Too high or too far for the arm; the first look has to do.
+        return rough
+    seen = nearest(call(toolkit, 'query_world_map', camera='wrist', z_min=z_min), [x, y])
+    off = np.linalg.norm(np.array(seen['center'])[:2] - [x, y])
+    return seen if off < BELIEVABLE and seen['grasps'] else rough
 
 
 def target_of(robot: LiberoRobot) -> str:
@@ -115,13 +123,15 @@ def attempt(
             raise RecipeFailed(f'too wide: {seen["size"]}')
     except RecipeFailed as error:
         return {**out, 'note': str(error)}
-    grasp = seen['grasps'][0]
     out['off'] = 1000 * float(np.linalg.norm(np.array(seen['center'])[:2] - middle))
+    for grasp in seen['grasps']:
+        done = toolkit.call('scripted_grasp', {'xyz': grasp['xyz'], 'yaw': grasp['yaw']})
+        if done.code != ErrorCode.OUT_OF_REACH:
+            break
     out['grasp'] = {
         key: np.round(grasp[key], 3).tolist() for key in ('width', 'clear', 'upright', 'yaw')
         if grasp[key] is not None
     }  # fmt: skip
-    done = toolkit.call('scripted_grasp', {'xyz': grasp['xyz'], 'yaw': grasp['yaw']})
     out['holding'] = done.data.get('holding')
     up = truth.height(name) - before > LIFTED
     toolkit.call('move_to', {'xyz': (robot.tool_position() + CARRY).tolist()})
