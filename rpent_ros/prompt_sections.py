@@ -65,7 +65,8 @@ LOCALISE = Numbered([
     'query_world_map with camera wrist: what is seen from above has the right place and size.',
     'The grasps of a cluster are ready for scripted_grasp: xyz and yaw, best first.  Do not '
     'trust one with upright below 0.5, which is a slope, or with a small clear, where the hand '
-    'hits a neighbour.  No grasps: take a handle, or the learned policy.',
+    'hits a neighbour.  If one is OUT_OF_REACH, try the next.  No grasps: take a handle, or the '
+    'learned policy.',
     'To place something, take the center of the target and the height of the surface there: '
     'back_project of a pixel on it.',
 ])

@@ -39,6 +39,8 @@ _RIM, _MAX_WALL, _MIN_RIM_DEPTH = 0.012, 0.02, 0.008
 # Share of the points near the top, from the middle outwards, that belong to the wall.
 _HOLLOW = 0.5
 _RIM_DIRECTIONS = 24
+# Places on a rim that are closer together than this are no choice [m].
+_NEARLY_SAME = 0.03
 _MAX_GRASPS = 4
 
 # How good a grasp is, least first: slips, hits something, the rest; and what is told about it.
@@ -80,7 +82,8 @@ def propose(own: Vector, scene: Scene, hand: Hand, widest: float) -> list[dict[s
     """
     space = _Space.around(own, scene, hand)
     found = _around(own, space, widest) or _of_rim(own, space)
-    return [grasp for _, grasp in sorted(found, key=lambda pair: pair[0])][:_MAX_GRASPS]
+    found.sort(key=lambda pair: pair[0])
+    return _different([grasp for _, grasp in found])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,6 +223,16 @@ def _axes(direction: float) -> tuple[Vector, Vector]:
     """Unit vectors (2,) along and across a direction."""
     closing = np.array([math.cos(direction), math.sin(direction)])
     return closing, np.array([-closing[1], closing[0]])
+
+
+def _different(grasps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The best of those at nearly the same place: where one is out of reach another may not be."""
+    kept: list[dict[str, Any]] = []
+    for grasp in grasps:
+        places = [np.linalg.norm(np.subtract(grasp['xyz'], other['xyz'])) for other in kept]
+        if grasp['hold'] == 'around' or all(place > _NEARLY_SAME for place in places):
+            kept.append(grasp)
+    return kept[:_MAX_GRASPS]
 
 
 def _surroundings(own: Vector, scene: Scene) -> tuple[float, Vector]:

@@ -169,6 +169,16 @@ def test_a_bowl_is_held_at_its_rim():
     assert best['width'] == pytest.approx(0.004, abs=0.002)
 
 
+def test_places_on_a_rim_are_a_choice():
+    found = propose(bowl([0.0, 0.0]))
+    assert len(found) == 4
+    places = np.array([grasp['xyz'][:2] for grasp in found])
+    apart = np.linalg.norm(places[:, None] - places[None], axis=-1)[np.triu_indices(4, 1)]
+    assert apart.min() > 0.03
+    # All around, not on one side only.
+    assert (places.max(axis=0) > 0.0).all() and (places.min(axis=0) < 0.0).all()
+
+
 def test_a_bowl_beside_a_wall_is_held_on_the_free_side():
     wall = block([0.09, 0.0], (0.03, 0.3, 0.2))
     found = propose(bowl([0.0, 0.0]), wall, tool_yaw=0.0)
