@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpent_ros.contracts.labels import LabelImage
 from rpent_ros.contracts.motion import (
     ActionChunk,
     Clamp,
@@ -284,6 +285,10 @@ class DriverCore:
     ) -> CameraFrame:
         """One image of the present state; see `Episode.render`."""
         return self._episode.render(camera, width=width, height=height, depth=depth)
+
+    def label_image(self, camera: str, *, width: int = 0, height: int = 0) -> LabelImage:
+        """Which object each pixel shows; see `Episode.label_image`.  PRIVILEGED."""
+        return self._episode.label_image(camera, width=width, height=height)
 
     def scene(self) -> Scene | None:
         """The simulator's own view; see `Episode.scene`.  PRIVILEGED."""

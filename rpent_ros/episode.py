@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpent_ros import frames
+from rpent_ros.contracts.labels import LabelImage
 from rpent_ros.contracts.motion import Clamp
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import DriverSpec, SafetyLimits
 from rpent_ros.errors import InvalidRequest, UnknownCamera
-from rpent_ros.robot import Robot, StepStatus
+from rpent_ros.robot import LabelsImages, Robot, StepStatus
 from rpent_ros.safety import ActionGuard
 from rpent_ros.state_log import StateLog
 
@@ -163,6 +164,32 @@ class Episode:
         self, camera: str, *, width: int = 0, height: int = 0, depth: bool = False, stamp: int = 0
     ) -> CameraFrame:
         """One image of the present state.  Arguments and exceptions as `observe`."""
+        width, height = self._image_size(camera, width, height)
+        frame = self._robot.render(camera, width=width, height=height, depth=depth)
+        return dataclasses.replace(
+            frame,
+            frame_id=self._prefix + frame.frame_id,
+            stamp=frame.stamp or stamp or self._clock(),
+        )
+
+    def label_image(self, camera: str, *, width: int = 0, height: int = 0) -> LabelImage:
+        """Which object each pixel of an image shows.  PRIVILEGED.
+
+        Raises:
+          UnknownCamera, InvalidRequest, RenderFailed: as `observe`.
+          InvalidRequest: the robot does not know.
+        """
+        width, height = self._image_size(camera, width, height)
+        if not isinstance(self._robot, LabelsImages):
+            raise InvalidRequest(
+                f'label_image: robot {self.spec.robot} does not know which object a pixel shows; '
+                'only simulated robots do'
+            )
+        labels = self._robot.label_image(camera, width=width, height=height)
+        return dataclasses.replace(labels, episode=self.number, step=self.steps)
+
+    def _image_size(self, camera: str, width: int, height: int) -> tuple[int, int]:
+        """Width and height of an image; 0 is the camera's default."""
         spec = next((c for c in self.spec.cameras if c.name == camera), None)
         if spec is None:
             known = ', '.join(c.name for c in self.spec.cameras) or 'none'
@@ -173,12 +200,7 @@ class Episode:
                 f'camera {camera}: expected an image of at most {MAX_IMAGE_SIDE} px a side, '
                 f'got {width} x {height}'
             )
-        frame = self._robot.render(camera, width=width, height=height, depth=depth)
-        return dataclasses.replace(
-            frame,
-            frame_id=self._prefix + frame.frame_id,
-            stamp=frame.stamp or stamp or self._clock(),
-        )
+        return width, height
 
     def scene(self) -> Scene | None:
         """The simulator's own view, counted and stamped; None on a real robot.  PRIVILEGED."""

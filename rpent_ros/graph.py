@@ -21,7 +21,7 @@ from rpent_ros.cerebrums.registry import known_cerebrums
 from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
 from rpent_ros.policies.registry import PRIVILEGED_POLICIES, known_policies
 from rpent_ros.robot import EnvSpec, load_robot_package
-from rpent_ros.segmentation.registry import known_segmenters
+from rpent_ros.segmentation.registry import PRIVILEGED_SEGMENTERS, known_segmenters
 from rpent_ros.tools.options import ToolOptions
 from rpent_ros.tools.text_files import MemoryDir, TextFiles
 
@@ -209,7 +209,8 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'robot': config.robot,
             'suite': suite,
             'task': config.task,
-            'privileged': policy in PRIVILEGED_POLICIES,
+            'privileged': policy in PRIVILEGED_POLICIES
+            or config.segmenter in PRIVILEGED_SEGMENTERS,
             'camera_rate': config.camera_rate,
             'physics': config.physics or None,
             'state_log_dir': str(pathlib.Path(absolute) / 'sim_states') if absolute else None,

@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from rpent_ros.contracts.labels import LabelImage
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import DriverSpec
@@ -114,6 +115,18 @@ class Robot(Protocol):
 
     def close(self) -> None:
         """Release hardware, simulator and GL context.  Safe to call twice."""
+
+
+@runtime_checkable
+class LabelsImages(Protocol):
+    """What a simulated robot may offer besides: it knows which object each pixel shows."""
+
+    def label_image(self, camera: str, *, width: int, height: int) -> LabelImage:
+        """Labels of the image that `render` makes of the present state.  PRIVILEGED.
+
+        Raises:
+          UnknownCamera, RenderFailed: as `Robot.render`.
+        """
 
 
 @dataclasses.dataclass(frozen=True)

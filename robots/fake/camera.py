@@ -29,12 +29,16 @@ _CUBES = ((200, 40, 40), (40, 70, 200), (40, 160, 70))
 
 @dataclasses.dataclass(frozen=True)
 class Box:
-    """A coloured box: centre (3,) [m], rotation (3, 3), half lengths (3,) [m], RGB 0 to 255."""
+    """A coloured box: centre (3,) [m], rotation (3, 3), half lengths (3,) [m], RGB 0 to 255.
+
+    `name` is the object it belongs to; '' for the table and the robot.
+    """
 
     centre: Vector
     rotation: Vector
     half: Vector
     colour: tuple[int, int, int]
+    name: str = ''
 
 
 def bin_boxes() -> tuple[Box, ...]:
@@ -44,7 +48,9 @@ def bin_boxes() -> tuple[Box, ...]:
     for sign in (-1, 1):
         parts.append(((x + sign * (r + t / 2), y, h / 2), (t / 2, r + t, h / 2)))
         parts.append(((x, y + sign * (r + t / 2), h / 2), (r + t, t / 2, h / 2)))
-    return tuple(Box(np.array(c), np.eye(3), np.array(half), _BIN) for c, half in parts)
+    return tuple(
+        Box(np.array(c), np.eye(3), np.array(half), _BIN, 'bin') for c, half in parts
+    )
 
 
 def boxes(world: w.World) -> tuple[Box, ...]:
@@ -52,8 +58,10 @@ def boxes(world: w.World) -> tuple[Box, ...]:
     table = Box(np.array([0.45, 0.0, -0.02]), np.eye(3), np.array([0.45, 0.5, 0.02]), _TABLE)
     half = np.full(3, w.CUBE_SIZE / 2)
     cubes = [
-        Box(centre, rotation_about_z(float(yaw)), half, colour)
-        for centre, yaw, colour in zip(world.cubes, world.yaws, _CUBES, strict=True)
+        Box(centre, rotation_about_z(float(yaw)), half, colour, name)
+        for centre, yaw, colour, name in zip(
+            world.cubes, world.yaws, _CUBES, w.CUBE_NAMES, strict=True
+        )
     ]
     return (table, *bin_boxes(), *cubes, *_gripper(world))
 
@@ -94,6 +102,14 @@ def render(
     scene: tuple[Box, ...], eye: Vector, rotation: Vector, width: int, height: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """Colour (H, W, 3) and depth along the optical axis (H, W) [m]; inf where nothing is hit."""
+    colour, depth, _ = trace(scene, eye, rotation, width, height)
+    return colour, depth
+
+
+def trace(
+    scene: tuple[Box, ...], eye: Vector, rotation: Vector, width: int, height: int
+) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.intp]]:
+    """Colour and depth as `render`, and the index (H, W) of the box that is hit; -1: none."""
     k = intrinsics(width, height)
     across = (np.arange(width) - k[0, 2]) / k[0, 0]
     down = (np.arange(height) - k[1, 2]) / k[1, 1]
@@ -102,18 +118,21 @@ def render(
     # The ray's z in the optical frame is 1, so the distance along it is the depth itself.
     depth = np.full((height, width), np.inf, np.float32)
     colour = np.broadcast_to(_BACKGROUND, (height, width, 3)).copy()
-    for box in scene:
-        _draw(box, eye, rotation, rays, depth, colour)
-    return colour.astype(np.uint8), depth
+    index = np.full((height, width), -1)
+    for number, box in enumerate(scene):
+        _draw(box, number, eye, rotation, rays, depth, colour, index)
+    return colour.astype(np.uint8), depth, index
 
 
 def _draw(
     box: Box,
+    number: int,
     eye: Vector,
     rotation: Vector,
     rays: NDArray[np.float32],
     depth: NDArray[np.float32],
     colour: NDArray[np.float32],
+    index: NDArray[np.intp],
 ) -> None:
     """Intersect all rays with one box (slab method) and keep what is nearer than before."""
     rows, columns = _window(box, eye, rotation, rays)
@@ -132,6 +151,7 @@ def _draw(
     shade = _AMBIENT + (1 - _AMBIENT) * np.clip(normals @ _LIGHT, 0.0, 1.0)
     depth[hit] = entry[hit]
     colour[hit] = np.array(box.colour, np.float32) * shade[:, None]
+    index[rows, columns][hit] = number
 
 
 def _window(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from robots.fake import camera as cam
 from robots.fake import world as w
 from robots.fake.tasks import SUITES, find_task
+from rpent_ros.contracts.labels import NOTHING, Label, LabelImage
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene, SceneBody, SceneGoal, SceneRegion
 from rpent_ros.contracts.specs import (
@@ -166,8 +167,6 @@ class FakeRobot:
 
     def render(self, camera: str, *, width: int, height: int, depth: bool) -> CameraFrame:
         """One upright image of the present state."""
-        if camera not in CAMERAS:
-            raise UnknownCamera(f'unknown camera {camera!r}; known cameras: {", ".join(CAMERAS)}')
         eye, rotation = self._camera_pose(camera)
         rgb, distance = cam.render(cam.boxes(self._world), eye, rotation, width, height)
         return CameraFrame(
@@ -182,6 +181,19 @@ class FakeRobot:
     def path_errors(self, path: Sequence[Pose]) -> Sequence[tuple[float, float]]:
         """A portal reaches every pose in the box."""
         return [(0.0, 0.0)] * len(path)
+
+    def label_image(self, camera: str, *, width: int, height: int) -> LabelImage:
+        """Which cube, or the bin, each pixel of that image shows.  PRIVILEGED."""
+        boxes = cam.boxes(self._world)
+        _, _, index = cam.trace(boxes, *self._camera_pose(camera), width, height)
+        names = (*w.CUBE_NAMES, 'bin')
+        # Index -1, no box, takes the number that is appended.
+        numbers = [names.index(box.name) + 1 if box.name else NOTHING for box in boxes]
+        return LabelImage(
+            camera,
+            ids=np.array([*numbers, NOTHING], np.uint16)[index],
+            labels=tuple(Label(name, parent=name, movable=name != 'bin') for name in names),
+        )
 
     def hold(self) -> None:
         """Stand still."""
@@ -234,6 +246,8 @@ class FakeRobot:
         return Pose(self._world.position.copy(), quaternion_from_matrix(self._world.rotation))
 
     def _camera_pose(self, camera: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if camera not in CAMERAS:
+            raise UnknownCamera(f'unknown camera {camera!r}; known cameras: {", ".join(CAMERAS)}')
         if camera == 'agentview':
             return _AGENTVIEW_EYE, cam.look_at(_AGENTVIEW_EYE, _AGENTVIEW_TARGET)
         rotation = self._world.rotation

@@ -7,6 +7,9 @@ flipped once, it is upright and true to left and right.
 Colours are averaged over each pixel, as LIBERO's are.  Depth cannot be averaged: OpenGL returns
 that of one sample, which lies beside the pixel's centre, up to half a pixel away: several
 millimetres on surfaces that are seen at a flat angle.  It is moved to the centre here.
+
+Labels cannot be averaged either: the mean of two numbers is a third object.  MuJoCo turns
+multisampling off while it draws them, so a pixel has the number of what its centre shows.
 """
 
 from __future__ import annotations
@@ -67,6 +70,10 @@ class Renderer:
         self._options = mujoco.MjvOption()
         # Group 0 holds the collision shapes, which LIBERO does not show.
         self._options.geomgroup[0] = 0
+        # Sites are see-through in an image and would be opaque among labels.
+        self._label_options = mujoco.MjvOption()
+        self._label_options.geomgroup[0] = 0
+        self._label_options.sitegroup[:] = 0
 
     @property
     def size(self) -> int:
@@ -82,19 +89,7 @@ class Renderer:
           UnknownCamera: no camera of that name.
         """
         index = camera_index(self._model, camera)
-        self._gl.make_current()
-        self._camera.fixedcamid = index
-        mujoco.mjv_updateScene(
-            self._model,
-            data,
-            self._options,
-            None,
-            self._camera,
-            mujoco.mjtCatBit.mjCAT_ALL,
-            self._scene,
-        )
-        viewport = mujoco.MjrRect(0, 0, width, height)
-        mujoco.mjr_render(viewport, self._scene, self._context)
+        viewport = self._draw(data, index, width, height, self._options)
         rgb = np.empty((height, width, 3), np.uint8)
         buffer = np.empty((height, width), np.float32) if depth else None
         mujoco.mjr_readPixels(rgb, buffer, viewport, self._context)
@@ -109,6 +104,50 @@ class Renderer:
                 quaternion_from_matrix(data.cam_xmat[index].reshape(3, 3) @ _TO_OPTICAL),
             ),
         )
+
+    def geoms(self, data: Any, camera: str, *, width: int, height: int) -> NDArray[np.int32]:
+        """Index (H, W) of the geom whose surface each pixel of an image shows; -1: none.
+
+        Raises:
+          UnknownCamera: no camera of that name.
+        """
+        flags = self._scene.flags
+        segment, as_colour = mujoco.mjtRndFlag.mjRND_SEGMENT, mujoco.mjtRndFlag.mjRND_IDCOLOR
+        flags[segment] = flags[as_colour] = 1
+        try:
+            viewport = self._draw(
+                data, camera_index(self._model, camera), width, height, self._label_options
+            )
+        finally:
+            flags[segment] = flags[as_colour] = 0
+        rgb = np.empty((height, width, 3), np.uint8)
+        mujoco.mjr_readPixels(rgb, None, viewport, self._context)
+        drawn = rgb[::-1].astype(np.int32) @ np.array([1, 1 << 8, 1 << 16], np.int32)
+        # Number n + 1 is the scene's n-th drawing, 0 the background.
+        number_to_geom = np.full(self._scene.ngeom + 1, -1, np.int32)
+        for shape in self._scene.geoms[: self._scene.ngeom]:
+            if shape.objtype == mujoco.mjtObj.mjOBJ_GEOM and shape.segid >= 0:
+                number_to_geom[shape.segid + 1] = shape.objid
+        return number_to_geom[drawn]
+
+    def _draw(
+        self, data: Any, index: int, width: int, height: int, options: Any
+    ) -> mujoco.MjrRect:
+        """Draw the state in `data` into the offscreen buffer; returns the part drawn to."""
+        self._gl.make_current()
+        self._camera.fixedcamid = index
+        mujoco.mjv_updateScene(
+            self._model,
+            data,
+            options,
+            None,
+            self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL,
+            self._scene,
+        )
+        viewport = mujoco.MjrRect(0, 0, width, height)
+        mujoco.mjr_render(viewport, self._scene, self._context)
+        return viewport
 
     def _metres(self, buffer: NDArray[np.float32]) -> NDArray[np.float32]:
         """Depth along the optical axis at the pixel centres, from OpenGL's upright depth buffer.

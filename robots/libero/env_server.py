@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from robots.libero import opengl
 from robots.libero.arena import ROTATION, TRANSLATION, arena_of, limits_of
 from robots.libero.suites import LiberoTask, find_task, suites
+from rpent_ros.contracts.labels import NOTHING, LabelImage
 from rpent_ros.contracts.observation import CameraFrame, Observation
 from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import ActionSpec, CameraSpec, DriverSpec, StateSpec
@@ -227,17 +228,27 @@ class LiberoRobot:
 
     def render(self, camera: str, *, width: int, height: int, depth: bool) -> CameraFrame:
         """One upright image of the present state."""
-        from robots.libero.cameras import Renderer
-
-        simulation = self._running()
-        needed = max(width, height)
-        if self._renderer is not None and self._renderer.size < needed:
-            self._close_renderer()
-        if self._renderer is None:
-            self._renderer = Renderer(simulation.model, needed)
-        return self._renderer.render(
-            simulation.data, camera, width=width, height=height, depth=depth
+        return self._renderer_for(width, height).render(
+            self._running().data, camera, width=width, height=height, depth=depth
         )
+
+    def label_image(self, camera: str, *, width: int, height: int) -> LabelImage:
+        """Which object each pixel of that image shows.  PRIVILEGED.
+
+        Raises:
+          InvalidRequest: the robot is not privileged.
+        """
+        if not self._privileged:
+            raise InvalidRequest(
+                'label_image: only a simulator knows; start the driver with privileged:=true'
+            )
+        labels, label_of_geom = self._scene_reader().labels()
+        geoms = self._renderer_for(width, height).geoms(
+            self._running().data, camera, width=width, height=height
+        )
+        # Index -1, no geom, takes the number that is appended.
+        ids = np.append(label_of_geom, np.uint16(NOTHING))[geoms]
+        return LabelImage(camera, ids=ids, labels=labels)
 
     def path_errors(self, path: Sequence[Pose]) -> Sequence[tuple[float, float]] | None:
         """What the joints would leave of each pose of a path in the world frame [m], [rad]."""
@@ -259,12 +270,7 @@ class LiberoRobot:
         """Objects, fixtures, regions, goal and contacts; None unless privileged.  PRIVILEGED."""
         if not self._privileged:
             return None
-        from robots.libero.scene import SceneReader
-
-        simulation = self._running()
-        if self._reader is None:
-            self._reader = SceneReader(simulation.env)
-        return self._reader.read()
+        return self._scene_reader().read()
 
     def simulator_state(self) -> NDArray[np.float64]:
         """Time, qpos and qvel; with the same suite, task and seed, the whole scene."""
@@ -285,6 +291,24 @@ class LiberoRobot:
         if self._simulation is None or self._simulation.stepper is None:
             raise NotReset('LIBERO has no scene yet; call reset first')
         return self._simulation
+
+    def _renderer_for(self, width: int, height: int) -> Renderer:
+        """The renderer, made anew if its buffer is too small."""
+        from robots.libero.cameras import Renderer
+
+        needed = max(width, height)
+        if self._renderer is not None and self._renderer.size < needed:
+            self._close_renderer()
+        if self._renderer is None:
+            self._renderer = Renderer(self._running().model, needed)
+        return self._renderer
+
+    def _scene_reader(self) -> SceneReader:
+        from robots.libero.scene import SceneReader
+
+        if self._reader is None:
+            self._reader = SceneReader(self._running().env)
+        return self._reader
 
     def _build(self, task: LiberoTask) -> None:
         opengl.prepare()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from rpent_ros.contracts.labels import Label
 from rpent_ros.contracts.scene import Scene, SceneBody, SceneGoal, SceneRegion
 from rpent_ros.geometry import Pose, quaternion_from_matrix
 
@@ -75,6 +76,20 @@ class SceneReader:
             goals=self._goals(),
             contacts=self._contacts(),
         )
+
+    def labels(self) -> tuple[tuple[Label, ...], NDArray[np.uint16]]:
+        """Everything that has a name, and for each geom the number of its label; 0: none."""
+        number_of: dict[str, int] = {}
+        labels: list[Label] = []
+        of_body = np.zeros(self._model.nbody, np.uint16)
+        for body, (owner, movable) in sorted(self._owner.items()):
+            # A movable thing is one thing, however many bodies it is made of.
+            name = owner if movable else self._label(body)
+            if name not in number_of:
+                labels.append(Label(name, parent=owner, movable=movable))
+                number_of[name] = len(labels)
+            of_body[body] = number_of[name]
+        return tuple(labels), of_body[self._model.geom_bodyid]
 
     def _owners(self) -> dict[int, tuple[str, bool]]:
         """Object or fixture, and whether it is a free object, of each body that belongs to one."""

@@ -24,7 +24,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from rpent_msgs.action import ExecuteChunk, MoveTo
-from rpent_msgs.srv import DescribeDriver, Observe, Reset, Step
+from rpent_msgs.srv import DescribeDriver, Observe, ObserveLabels, Reset, Step
 from rpent_ros.contracts.motion import MotionResult
 from rpent_ros.driver import DriverCore
 from rpent_ros.driver_state import MotionProgress
@@ -81,6 +81,8 @@ class DriverNode(Node):
         self._serve(Step, 'step', self._on_step)
         self._serve(Observe, 'observe', self._on_observe)
         self._serve(DescribeDriver, 'describe', self._on_describe)
+        if p.privileged:
+            self._serve(ObserveLabels, 'privileged/observe_labels', self._on_observe_labels)
         for name, callback in (('stop', self._on_stop), ('resume', self._on_resume)):
             self.create_service(Trigger, f'driver/{name}', callback, callback_group=self._group)
         self._serve_action(ExecuteChunk, 'execute_chunk', self._on_execute_chunk)
@@ -142,6 +144,16 @@ class DriverNode(Node):
             )
         )
         response.observation = convert.observation_to_msg(observation)
+
+    async def _on_observe_labels(
+        self, request: ObserveLabels.Request, response: ObserveLabels.Response
+    ) -> None:
+        image = await self._on_robot(
+            lambda: self.core.label_image(
+                request.camera, width=request.width, height=request.height
+            )
+        )
+        _copy(convert.label_image_to_msg(image), response)
 
     async def _on_describe(
         self, request: DescribeDriver.Request, response: DescribeDriver.Response
@@ -285,7 +297,8 @@ class DriverNode(Node):
                 response.error_code, response.error_msg = self._describe_error(error)
             return response
 
-        self.create_service(kind, f'driver/{name}', answer, callback_group=self._group)
+        full = name if '/' in name else f'driver/{name}'
+        self.create_service(kind, full, answer, callback_group=self._group)
 
     def _serve_action(
         self, kind: Any, name: str, callback: Callable[[_Goal], Awaitable[Any]]

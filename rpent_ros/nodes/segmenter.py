@@ -16,15 +16,20 @@ from typing import Any
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 
-from rpent_msgs.srv import DescribeSegmenter, Segment
+from rpent_msgs.srv import DescribeSegmenter, ObserveLabels, Segment
+from rpent_ros.contracts.labels import LabelImage
 from rpent_ros.contracts.segmentation import Segmentation
 from rpent_ros.errors import Busy, ErrorCode, ModelNotLoaded, RpentError
 from rpent_ros.nodes import convert
+from rpent_ros.nodes.client import ServiceCaller
 from rpent_ros.nodes.main_thread import MainThread
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.segmentation.base import Segmenter
+from rpent_ros.segmentation.privileged import PrivilegedSegmenter
 from rpent_ros.segmentation.registry import make_segmenter
+
+_LABELS_TIMEOUT_S = 30.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +37,9 @@ class SegmenterParameters:
     """See config/segmenter.yaml."""
 
     backend: str = parameter('classical', 'Segmenter to serve.')
+    wait_s: float = parameter(
+        5.0, 'How long a privileged segmenter waits for the driver to appear [s].', low=0.0
+    )
 
 
 class SegmenterNode(Node):
@@ -50,6 +58,12 @@ class SegmenterNode(Node):
         self._busy = False
         # Coroutines that await the segmenter's thread: any number may be under way at once.
         group = ReentrantCallbackGroup()
+        if isinstance(self._segmenter, PrivilegedSegmenter):
+            self._segmenter.connect(self._labels)
+            self._observe_labels = ServiceCaller(
+                self, ObserveLabels, 'privileged/observe_labels', wait_s=p.wait_s,
+                callback_group=group,
+            )  # fmt: skip
         self.create_service(Segment, 'segmenter/segment', self._on_segment, callback_group=group)
         self.create_service(
             DescribeSegmenter, 'segmenter/describe', self._on_describe, callback_group=group
@@ -131,6 +145,14 @@ class SegmenterNode(Node):
             return answer
         finally:
             self._busy = False
+
+    def _labels(self, camera: str, width: int, height: int) -> LabelImage:
+        """The driver's labels of its present state; on the segmenter's thread."""
+        answer = self._observe_labels.call(
+            ObserveLabels.Request(camera=camera, width=width, height=height),
+            timeout_s=_LABELS_TIMEOUT_S,
+        )
+        return convert.label_image_from_msg(answer, camera)
 
     def _segment(self, request: Segment.Request) -> Segmentation:
         """Look for what is asked; on the segmenter's thread."""

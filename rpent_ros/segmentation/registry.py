@@ -12,7 +12,10 @@ from rpent_ros.segmentation.base import Segmenter
 # Name to module and class.
 _SEGMENTERS = {
     'classical': ('rpent_ros.segmentation.classical', 'ClassicalSegmenter'),
+    'privileged': ('rpent_ros.segmentation.privileged', 'PrivilegedSegmenter'),
 }
+# These ask the driver for labels that only a simulator has.
+PRIVILEGED_SEGMENTERS = ('privileged',)
 
 
 def known_segmenters() -> tuple[str, ...]:

@@ -64,9 +64,10 @@ class ManipulationToolkit(Toolkit):
         self._on_dump = on_dump or (lambda _: None)
         self.text_only = text_only
         self._perception = perception.Perception(self.output_dir, driver.settings)
+        self._segmentation = SegmentationTool(self.output_dir, segmenter)
         self._readers = (
             self._perception,
-            SegmentationTool(self.output_dir, segmenter),
+            self._segmentation,
             TextFiles(self.output_dir, memory_dirs),
         )
         left_out = {
@@ -125,7 +126,8 @@ class ManipulationToolkit(Toolkit):
         """In text-only mode, words in the place of pictures."""
         if not self.text_only or not result.images:
             return result
-        seen = describe_scene(self._perception, result.data.get('step_idx', -1))
+        step = result.data.get('step_idx', -1)
+        seen = describe_scene(self._perception, self._segmentation, step)
         return dataclasses.replace(result, images=(), data={**result.data, 'seen': seen})
 
     def _record(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import pathlib
 from collections.abc import Sequence
 from typing import Any
@@ -22,15 +23,18 @@ from rpent_ros.errors import (
     DeadlineExceeded,
     NotFound,
     PeerDied,
+    RpentError,
     SegmentationFailed,
     Unavailable,
 )
 from rpent_ros.ports import SegmenterClient
 from rpent_ros.states import View, load_depth
 from rpent_ros.tools import projection, shape
-from rpent_ros.tools.dump import HIGH
-from rpent_ros.tools.dump_reader import DumpReader
+from rpent_ros.tools.dump import HIGH, POLICY
+from rpent_ros.tools.dump_reader import ALL_CAMERAS, DumpReader
 from rpent_ros.tools.result import ToolImage, ToolResult
+
+LOG = logging.getLogger('rpent_ros.tools')
 
 FOLDER = 'segments'
 MAX_INSTANCES = 10
@@ -98,6 +102,35 @@ class SegmentationTool:
             # Said in every result: a real robot could not have done this.
             data['privileged'] = True
         return self._keep(dump, view, shown, data)
+
+    def known_objects(self, step: int) -> list[dict[str, Any]]:
+        """Names and places of all objects in sight, from a segmenter that may know them.
+
+        Args:
+          step: dump number.
+
+        Returns:
+          name, center [m], top_z [m] and camera, each object once; empty where nobody knows.
+        """
+        if self._segmenter is None:
+            return []
+        dump = DumpReader(self._output_dir, step)
+        best: dict[str, tuple[int, dict[str, Any]]] = {}
+        try:
+            if not self._segmenter.describe().privileged:
+                return []
+            for view in dump.views_with_depth(ALL_CAMERAS, POLICY):
+                for instance in self._ask(dump, view, '', None, 0.0).instances:
+                    found = self._describe(instance, view, dump.tool_yaw)
+                    known = best.get(instance.label, (0, {}))
+                    if 'center' in found and found['n_pixels'] > known[0]:
+                        keep = {key: found[key] for key in ('center', 'top_z')}
+                        thing = {'name': instance.label, **keep, 'camera': view.camera}
+                        best[instance.label] = found['n_pixels'], thing
+        except RpentError as error:
+            LOG.warning('objects are not listed: %s', error)
+            return []
+        return [thing for _, thing in best.values()]
 
     def _ask(
         self, dump: DumpReader, view: View, text: str, point: list[int] | None, min_score: float

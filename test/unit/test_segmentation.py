@@ -16,6 +16,7 @@ from rpent_ros.contracts.segmentation import (
 from rpent_ros.errors import ErrorCode, InvalidRequest, PeerDied
 from rpent_ros.geometry import Pose
 from rpent_ros.segmentation.classical import ClassicalSegmenter
+from rpent_ros.segmentation.privileged import PrivilegedSegmenter
 from rpent_ros.segmentation.registry import known_segmenters, make_segmenter
 from rpent_ros.states import States
 
@@ -269,3 +270,63 @@ def test_a_segmenter_that_is_gone_does_not_end_the_run(make_toolkit):
 
 def test_without_a_segmenter_the_tool_is_not_offered(make_toolkit):
     assert 'segment' not in [tool.name for tool in make_toolkit().tools]
+
+
+@pytest.fixture
+def knowing(env):
+    """The privileged segmenter on the fake robot's labels, without nodes."""
+    segmenter = PrivilegedSegmenter()
+    segmenter.connect(
+        lambda camera, width, height: env.core.label_image(camera, width=width, height=height)
+    )
+
+    class Client:
+        def describe(self):
+            return segmenter.spec
+
+        def segment(self, request):
+            return Segmentation(segmenter.segment(request), privileged=True)
+
+    return Client()
+
+
+def test_the_privileged_segmenter_knows_names_and_says_so(make_toolkit, knowing, robot):
+    toolkit = make_toolkit(segmenter=knowing)
+    result = toolkit.call('segment', {'camera': 'agentview', 'text': 'every cube'})
+    assert result.data['privileged'] is True
+    found = {instance['label']: instance for instance in result.data['instances']}
+    assert set(found) == {'cube_1', 'cube_2', 'cube_3'}
+    for number, cube in enumerate(robot._world.cubes, start=1):
+        np.testing.assert_allclose(found[f'cube_{number}']['center'][:2], cube[:2], atol=0.012)
+    point = cube_pixel(toolkit, robot)
+    (found,) = toolkit.call('segment', {'camera': 'agentview', 'point': point}).data['instances']
+    assert found['label'] == 'cube_1'
+
+
+def test_the_privileged_segmenter_knows_the_present_only(make_toolkit, knowing):
+    toolkit = make_toolkit(segmenter=knowing)
+    assert toolkit.call('move_to', {'xyz': [0.45, 0.0, 0.3]}).ok
+    result = toolkit.call('segment', {'camera': 'agentview', 'text': 'cube', 'step': 0})
+    assert result.code == ErrorCode.INVALID_REQUEST
+    assert result.message.startswith(
+        'segment: the privileged segmenter knows the present only, episode 1 step '
+    )
+    assert result.message.endswith(
+        'the image shows episode 1 step 0; ask about the newest state dump'
+    )
+
+
+def test_text_only_lists_objects_where_the_robot_may_know_them(make_toolkit, knowing, robot):
+    seen = make_toolkit(segmenter=knowing, text_only=True).call('view_env_state', {}).data['seen']
+    assert seen['privileged'] is True
+    objects = {thing['name']: thing for thing in seen['objects']}
+    assert set(objects) == {'cube_1', 'cube_2', 'cube_3', 'bin'}
+    np.testing.assert_allclose(
+        objects['cube_1']['center'][:2], robot._world.cubes[0][:2], atol=0.012
+    )
+
+
+def test_text_only_lists_none_where_it_may_not(make_toolkit):
+    seen = make_toolkit(segmenter=Local(), text_only=True).call('view_env_state', {}).data['seen']
+    assert 'objects' not in seen
+    assert 'privileged' not in seen

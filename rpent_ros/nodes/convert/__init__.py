@@ -9,6 +9,7 @@ per-element work: out through `array.array`, in as numpy views of the message's 
   motion        actions, goals, results
   scene         the simulator's privileged view
   segmentation  what is asked of a segmenter and what it answers
+  labels        which object each pixel shows, privileged
   tensors       named n-dimensional arrays
 """
 
@@ -19,6 +20,7 @@ from rpent_ros.nodes.convert.geometry import (
     stamp_from_msg,
     stamp_to_msg,
 )
+from rpent_ros.nodes.convert.labels import label_image_from_msg, label_image_to_msg
 from rpent_ros.nodes.convert.motion import (
     action_chunk_from_msg,
     action_chunk_to_msg,
@@ -81,7 +83,8 @@ __all__ = [
     'clamp_to_msg', 'depth_from_msg', 'depth_to_msg', 'driver_spec_from_msg',
     'driver_spec_to_msg', 'error_code', 'execute_chunk_result_from_msg',
     'execute_chunk_result_to_msg', 'header', 'inference_from_msg', 'inference_to_msg',
-    'joint_state_to_msg', 'limits_from_msg', 'limits_to_msg', 'move_to_goal_from_msg',
+    'joint_state_to_msg', 'label_image_from_msg', 'label_image_to_msg',
+    'limits_from_msg', 'limits_to_msg', 'move_to_goal_from_msg',
     'move_to_goal_to_msg', 'move_to_result_from_msg', 'move_to_result_to_msg',
     'observation_from_msg', 'observation_to_msg', 'optional_observation_from_msg',
     'policy_spec_from_msg', 'policy_spec_to_msg', 'pose_from_msg', 'pose_to_msg',
