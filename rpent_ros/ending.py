@@ -96,7 +96,7 @@ def summary_lines(folder: pathlib.Path, result: dict[str, Any]) -> list[str]:
         + (f', {result["seconds"]:.1f} s' if result.get('seconds') else ''),
     ]
     if result.get('privileged'):
-        lines.append('privileged: yes, the policy read simulator state that a real robot lacks')
+        lines.append('privileged: yes, simulator state was read that a real robot lacks')
     if result.get('reason') not in (None, '', 'finished'):
         lines.append(f'reason: {result["reason"]}')
     if result.get('error_msg'):

@@ -115,7 +115,7 @@ def test_summary_says_what_happened_and_where_things_are(tmp_path: pathlib.Path)
     assert summary_lines(tmp_path, result) == [
         'achieved: true',
         'claimed: success, 5 tool calls, 140 control steps, 12.3 s',
-        'privileged: yes, the policy read simulator state that a real robot lacks',
+        'privileged: yes, simulator state was read that a real robot lacks',
         f'everything is in {tmp_path}:',
         '  result         result.json',
         '  states         states.json',
