@@ -37,6 +37,9 @@ class SegmenterParameters:
     """See config/segmenter.yaml."""
 
     backend: str = parameter('classical', 'Segmenter to serve.')
+    checkpoint: str = parameter('', 'Weights of sam3; empty: from Hugging Face.')
+    vocabulary: str = parameter('', 'Vocabulary of sam3; empty: the one beside the package.')
+    device: str = parameter('cuda', 'Where sam3 runs.')
     wait_s: float = parameter(
         5.0, 'How long a privileged segmenter waits for the driver to appear [s].', low=0.0
     )

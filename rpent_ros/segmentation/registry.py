@@ -13,6 +13,7 @@ from rpent_ros.segmentation.base import Segmenter
 _SEGMENTERS = {
     'classical': ('rpent_ros.segmentation.classical', 'ClassicalSegmenter'),
     'privileged': ('rpent_ros.segmentation.privileged', 'PrivilegedSegmenter'),
+    'sam3': ('rpent_ros.segmentation.sam3', 'Sam3Segmenter'),
 }
 # These ask the driver for labels that only a simulator has.
 PRIVILEGED_SEGMENTERS = ('privileged',)
