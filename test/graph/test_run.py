@@ -172,3 +172,22 @@ def test_segment_through_the_whole_graph(start: Any, tmp_path: Any) -> None:
     assert floor['code'] == 'NOT_FOUND', floor
     assert words['code'] == 'INVALID_REQUEST'
     assert 'the classical segmenter finds the thing at a point' in words['message']
+
+
+def test_a_privileged_segmenter_names_objects(start: Any, tmp_path: Any) -> None:
+    recipe = tmp_path / 'look.jsonl'
+    recipe.write_text(
+        json.dumps({'tool': 'segment', 'arguments': {'camera': 'agentview', 'text': 'a cube'}})
+    )
+    run = start(
+        '--no-video', '--no-record', '--vla', 'none', '--segmenter', 'privileged',
+        '--recipe', str(recipe),
+    )  # fmt: skip
+    assert run.wait()[0] == 1, run.output
+    (transcript,) = run.folder.glob('transcript_*.json')
+    messages = json.loads(transcript.read_text())['messages']
+    result = next(message['result'] for message in messages if message['role'] == 'tool')
+    assert result['ok'], result
+    assert result['privileged'] is True
+    assert {found['label'] for found in result['instances']} == {'cube_1', 'cube_2', 'cube_3'}
+    assert run.result['privileged'] is True
