@@ -87,6 +87,12 @@ def encode_depth(depth: NDArray[np.float32]) -> NDArray[np.uint16]:
     return np.rint(np.where(valid, depth, 0.0) / DEPTH_UNIT).astype(np.uint16)
 
 
+def load_rgb(path: pathlib.Path) -> NDArray[np.uint8]:
+    """Read a dumped colour image (H, W, 3)."""
+    with Image.open(path) as image:
+        return np.array(image.convert('RGB'))
+
+
 def load_depth(path: pathlib.Path) -> NDArray[np.float64]:
     """Read a dumped depth image (H, W): metres along the optical axis, NaN where unknown."""
     with Image.open(path) as image:
@@ -110,8 +116,8 @@ class RecordedImage(View):
         Raises:
           InvalidRequest: the file is gone or damaged.
         """
-        with _reading(self.folder / self.rgb), Image.open(self.folder / self.rgb) as image:
-            return np.array(image.convert('RGB'))
+        with _reading(self.folder / self.rgb):
+            return load_rgb(self.folder / self.rgb)
 
     def load_depth(self) -> NDArray[np.float64]:
         """Depth (H, W): metres along the optical axis, NaN where unknown.

@@ -7,7 +7,6 @@ can be had later, whatever became of the run.
 from __future__ import annotations
 
 import dataclasses
-import io
 import itertools
 import math
 import pathlib
@@ -25,6 +24,7 @@ from rpent_ros.errors import InvalidRequest, UnknownCamera
 from rpent_ros.graph import load_parameters
 from rpent_ros.robot import Robot, load_robot_package
 from rpent_ros.state_log import RecordedStates, last_episode
+from rpent_ros.tools import pictures
 
 STATE_FOLDER = 'sim_states'
 VIDEO_FILE = 'episode.mp4'
@@ -178,9 +178,7 @@ def write_still(
         picture = next(_pictures(robot, recorded.states[rows[-1:]], cameras, size))
     finally:
         robot.close()
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, 'PNG')
-    files.write_bytes(target, buffer.getvalue())
+    files.write_bytes(target, pictures.encode(Image.fromarray(picture), level=6))
     return target
 
 

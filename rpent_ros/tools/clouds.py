@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from rpent_ros.states import View, load_depth
+from rpent_ros.states import View, load_depth, load_rgb
 from rpent_ros.tools import projection
 
 Vector = NDArray[np.float64]
@@ -52,8 +51,7 @@ def load_cloud(output_dir: pathlib.Path, views: Sequence[View]) -> Cloud:
 
 def _cloud_of(output_dir: pathlib.Path, index: int, view: View) -> Cloud:
     depth = load_depth(output_dir / view.depth)
-    with Image.open(output_dir / view.rgb) as image:
-        rgb = np.array(image.convert('RGB'))
+    rgb = load_rgb(output_dir / view.rgb)
     rows, columns = np.nonzero(np.isfinite(depth))
     return Cloud(
         xyz=projection.points(depth, view.intrinsics, view.pose),

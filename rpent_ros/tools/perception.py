@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pathlib
 from typing import Any
 
@@ -275,11 +274,9 @@ class Perception:
         path = self.output_dir / 'images' / (
             f'{stem}_r{top}-{bottom}_c{left}-{right}_x{cut.zoom}{lines}.png'
         )
-        buffer = io.BytesIO()
-        picture.save(buffer, 'PNG', compress_level=1)
         with files.writing(self.output_dir, path.name):
             path.parent.mkdir(exist_ok=True)
-            files.write_bytes(path, buffer.getvalue())
+            files.write_bytes(path, pictures.encode(picture))
         return path
 
 

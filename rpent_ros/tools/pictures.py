@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -77,6 +78,13 @@ def plan(
         fits if zoom is None else min(zoom, fits),
         (_TOP, _LEFT) if rulers else (0, 0),
     )
+
+
+def encode(image: Image.Image, level: int = 1) -> bytes:
+    """The picture as PNG; `level` is zlib's: 1 is fast, 9 small."""
+    buffer = io.BytesIO()
+    image.save(buffer, 'PNG', compress_level=level)
+    return buffer.getvalue()
 
 
 def draw(image: Image.Image, cut: CutOut) -> Image.Image:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import pathlib
 from collections.abc import Sequence
@@ -18,7 +17,6 @@ from rpent_ros.contracts.observation import CameraFrame
 from rpent_ros.contracts.segmentation import Instance, Segmentation, SegmentRequest
 from rpent_ros.errors import (
     BadArguments,
-    BadOutputDir,
     BadPixel,
     DeadlineExceeded,
     NotFound,
@@ -28,8 +26,8 @@ from rpent_ros.errors import (
     Unavailable,
 )
 from rpent_ros.ports import SegmenterClient
-from rpent_ros.states import View, load_depth
-from rpent_ros.tools import projection, shape
+from rpent_ros.states import View, load_depth, load_rgb
+from rpent_ros.tools import pictures, projection, shape
 from rpent_ros.tools.dump import HIGH, POLICY
 from rpent_ros.tools.dump_reader import ALL_CAMERAS, DumpReader
 from rpent_ros.tools.result import ToolImage, ToolResult
@@ -80,7 +78,8 @@ class SegmentationTool:
             )
         dump = DumpReader(self._output_dir, step)
         view = dump.view(camera, resolution)
-        answer = self._ask(dump, view, text or '', point, min_score)
+        frame = self._frame(dump, view)
+        answer = self._ask(dump, view, frame, text or '', point, min_score)
         if not answer.instances:
             what = f'"{text}"' if text else f'a thing at pixel {point}'
             raise NotFound(
@@ -94,14 +93,14 @@ class SegmentationTool:
             **dump.where,
             'requested': {'text': text, 'point': point, 'min_score': min_score},
             'instances': [
-                self._describe(instance, view, dump.tool_yaw) for instance in shown
+                _describe(instance, frame, dump.tool_yaw) for instance in shown
             ],
             'n_instances': len(answer.instances),
         }
         if answer.privileged:
             # Said in every result: a real robot could not have done this.
             data['privileged'] = True
-        return self._keep(dump, view, shown, data)
+        return self._keep(dump, frame, shown, data)
 
     def known_objects(self, step: int) -> list[dict[str, Any]]:
         """Names and places of all objects in sight, from a segmenter that may know them.
@@ -120,8 +119,9 @@ class SegmentationTool:
             if not self._segmenter.describe().privileged:
                 return []
             for view in dump.views_with_depth(ALL_CAMERAS, POLICY):
-                for instance in self._ask(dump, view, '', None, 0.0).instances:
-                    found = self._describe(instance, view, dump.tool_yaw)
+                frame = self._frame(dump, view)
+                for instance in self._ask(dump, view, frame, '', None, 0.0).instances:
+                    found = _describe(instance, frame, dump.tool_yaw)
                     known = best.get(instance.label, (0, {}))
                     if 'center' in found and found['n_pixels'] > known[0]:
                         keep = {key: found[key] for key in ('center', 'top_z')}
@@ -133,7 +133,13 @@ class SegmentationTool:
         return [thing for _, thing in best.values()]
 
     def _ask(
-        self, dump: DumpReader, view: View, text: str, point: list[int] | None, min_score: float
+        self,
+        dump: DumpReader,
+        view: View,
+        frame: CameraFrame,
+        text: str,
+        point: list[int] | None,
+        min_score: float,
     ) -> Segmentation:
         assert self._segmenter is not None
         if point is not None and not (point[0] < view.height and point[1] < view.width):
@@ -142,7 +148,7 @@ class SegmentationTool:
                 f'{dump.title(view)}'
             )
         request = SegmentRequest(
-            self._frame(dump, view),
+            frame,
             text=text,
             point=None if point is None else (point[0], point[1]),
             min_score=min_score,
@@ -156,76 +162,69 @@ class SegmentationTool:
             raise SegmentationFailed(f'segment: {error}; {_HINT}') from error
 
     def _frame(self, dump: DumpReader, view: View) -> CameraFrame:
-        with Image.open(self._output_dir / view.rgb) as image:
-            rgb = np.array(image.convert('RGB'))
+        depth = None
+        if view.depth:
+            depth = load_depth(self._output_dir / view.depth).astype(np.float32)
         stamp = dump.entry['stamp']
         return CameraFrame(
             view.camera,
             frame_id=f'{view.camera}_optical',
-            rgb=rgb,
-            depth=self._depth(view),
+            rgb=load_rgb(self._output_dir / view.rgb),
+            depth=depth,
             intrinsics=view.intrinsics,
             pose=view.pose,
             stamp=stamp['sec'] * 1_000_000_000 + stamp['nanosec'],
         )
 
-    def _depth(self, view: View) -> NDArray[np.float32] | None:
-        if not view.depth:
-            return None
-        return load_depth(self._output_dir / view.depth).astype(np.float32)
-
-    def _describe(self, instance: Instance, view: View, tool_yaw: float) -> dict[str, Any]:
-        """Where one thing is in the image and in the base frame."""
-        top, bottom, left, right = instance.box
-        out: dict[str, Any] = {
-            'label': instance.label,
-            'score': round(instance.score, 3),
-            'rows': [top, bottom],
-            'columns': [left, right],
-            'n_pixels': int(instance.mask.sum()),
-        }
-        depth = self._depth(view)
-        if depth is None:
-            return out
-        # The rim of a mask may show what is behind.
-        inner = ndimage.binary_erosion(instance.mask)
-        chosen = inner if inner.sum() >= LEAST_POINTS else instance.mask
-        masked = np.where(chosen, depth, np.nan)
-        cloud = projection.points(masked, view.intrinsics, view.pose)
-        if len(cloud) < LEAST_POINTS:
-            return out
-        return {
-            **out,
-            'xyz': np.median(cloud, axis=0).tolist(),
-            **shape.describe(cloud, tool_yaw),
-            'n_valid': len(cloud),
-        }
-
     def _keep(
-        self, dump: DumpReader, view: View, shown: Sequence[Instance], data: dict[str, Any]
+        self,
+        dump: DumpReader,
+        frame: CameraFrame,
+        shown: Sequence[Instance],
+        data: dict[str, Any],
     ) -> ToolResult:
         """Write what was found beside the dump: numbers, masks, and a picture with both."""
         folder = self._output_dir / FOLDER
         step = dump.where['step_idx']
-        try:
+        with files.writing(self._output_dir, f'a segmentation of state dump {step}'):
             folder.mkdir(exist_ok=True)
             number = len(list(folder.glob(f'{step:02d}_*.json')))
             stem = f'{FOLDER}/{step:02d}_{number}'
             picture = self._output_dir / f'{stem}_overlay.png'
-            with Image.open(self._output_dir / view.rgb) as image:
-                files.write_bytes(picture, _png(_overlay(np.array(image.convert('RGB')), shown)))
+            files.write_bytes(picture, _png(_overlay(frame.rgb, shown)))
             for index, instance in enumerate(shown):
                 mask = np.where(instance.mask, 255, 0).astype(np.uint8)
                 files.write_bytes(self._output_dir / f'{stem}_mask{index}.png', _png(mask))
             data = {**data, 'overlay': f'{stem}_overlay.png'}
             files.write_json(self._output_dir / f'{stem}.json', data)
-        except OSError as error:
-            raise BadOutputDir(
-                f'{folder}: cannot write a segmentation: {error.strerror or error}; free some '
-                'space or choose another output_dir'
-            ) from None
-        shown_as = ToolImage(view.camera, picture, view.width, view.height)
-        return ToolResult(data=data, images=(shown_as,))
+        return ToolResult(data=data, images=(ToolImage(frame.name, picture, *frame.size),))
+
+
+def _describe(instance: Instance, frame: CameraFrame, tool_yaw: float) -> dict[str, Any]:
+    """Where one thing is in the image and in the base frame."""
+    top, bottom, left, right = instance.box
+    out: dict[str, Any] = {
+        'label': instance.label,
+        'score': round(instance.score, 3),
+        'rows': [top, bottom],
+        'columns': [left, right],
+        'n_pixels': int(instance.mask.sum()),
+    }
+    if frame.depth is None:
+        return out
+    # The rim of a mask may show what is behind.
+    inner = ndimage.binary_erosion(instance.mask)
+    chosen = inner if inner.sum() >= LEAST_POINTS else instance.mask
+    masked = np.where(chosen, frame.depth, np.nan)
+    cloud = projection.points(masked, frame.intrinsics, frame.pose)
+    if len(cloud) < LEAST_POINTS:
+        return out
+    return {
+        **out,
+        'xyz': np.median(cloud, axis=0).tolist(),
+        **shape.describe(cloud, tool_yaw),
+        'n_valid': len(cloud),
+    }
 
 
 def _overlay(rgb: NDArray[np.uint8], shown: Sequence[Instance]) -> NDArray[np.uint8]:
@@ -239,6 +238,4 @@ def _overlay(rgb: NDArray[np.uint8], shown: Sequence[Instance]) -> NDArray[np.ui
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, 'PNG', compress_level=1)
-    return buffer.getvalue()
+    return pictures.encode(Image.fromarray(pixels))
