@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rpent_ros.errors import ErrorCode
 from rpent_ros.tools import pictures, schema
 from rpent_ros.tools.definition import Effect, ToolDefinition
-from rpent_ros.tools.definitions.shared import STEP_IDX, step
-from rpent_ros.tools.dump import HIGH, POLICY
+from rpent_ros.tools.definitions.shared import STEP_IDX, resolution, step
 from rpent_ros.tools.dump_reader import ALL_CAMERAS
 
 MAX_PIXELS = 50
@@ -38,14 +37,6 @@ _CLUSTER = (
     'stands that the closing hand could hit [m] or null, upright: width of its uppermost part as '
     'a share of width, below 0.5 a slope that slips; no grasps: too wide, or no room'
 )
-
-
-def _resolution(purpose: str) -> schema.Schema:
-    return schema.choice(
-        f'{purpose}: the one shown (high) or the smaller one that policies see (policy).',
-        (HIGH, POLICY),
-        default=HIGH,
-    )
 
 
 def _region(description: str, **more: schema.Schema) -> schema.Schema:
@@ -78,8 +69,8 @@ def view_env_state() -> ToolDefinition:
             'episode': 'number of the episode',
             'control_step': 'control steps since the reset',
             'instruction': 'task sentence',
-            'state': 'ee_position [m], ee_quaternion_xyzw, ee_yaw [rad], gripper_width [m], '
-            'joint_names, joint_positions [rad or m]',
+            'state': 'ee_position [m], ee_quaternion_xyzw, ee_pitch and ee_yaw [rad], '
+            'gripper_width [m], joint_names, joint_positions [rad or m]',
             'terminated': 'the episode has ended, usually by success',
             'truncated': 'the episode has used up its steps',
             'success': "the task's own predicate holds",
@@ -135,7 +126,7 @@ def read_image(cameras: Sequence[str]) -> ToolDefinition:
                 'within the run, e.g. images/00_agentview.png.'
             ),
             'step': step(),
-            'resolution': _resolution('Image that is shown'),
+            'resolution': resolution('Image that is shown'),
             'region': _region('Part that is shown; null: all.'),
             'zoom': schema.optional_integer(
                 f'Each pixel becomes a square of zoom x zoom; at most as fits into '
@@ -192,7 +183,7 @@ def back_project(cameras: Sequence[str]) -> ToolDefinition:
                 z_max=schema.number('Largest height that counts [m].'),
             ),
             'step': step(),
-            'resolution': _resolution('Image that the pixels are counted in'),
+            'resolution': resolution('Image that the pixels are counted in'),
         },
         results={
             'camera': 'camera asked about',
@@ -245,7 +236,7 @@ def query_world_map(cameras: Sequence[str]) -> ToolDefinition:
                 '[lowest, largest] y [m]; null: the workspace.', 2, default=None
             ),
             'step': step(),
-            'resolution': _resolution('Images used'),
+            'resolution': resolution('Images used'),
             'gap': schema.number(
                 'Points closer together than this belong to one thing [m].',
                 minimum=0.002, maximum=0.1, default=0.01,

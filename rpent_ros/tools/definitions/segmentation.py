@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rpent_ros.errors import ErrorCode
 from rpent_ros.tools import schema
 from rpent_ros.tools.definition import Effect, ToolDefinition
-from rpent_ros.tools.definitions.shared import STEP_IDX, step
-from rpent_ros.tools.dump import HIGH, POLICY
+from rpent_ros.tools.definitions.shared import STEP_IDX, resolution, step
 
 
 def segment(cameras: Sequence[str]) -> ToolDefinition:
@@ -30,12 +29,7 @@ def segment(cameras: Sequence[str]) -> ToolDefinition:
             'min_score': schema.number(
                 'Answers below this score are left out.', minimum=0, maximum=1, default=0.2
             ),
-            'resolution': schema.choice(
-                'Image that is searched and that the pixel is counted in: the one shown (high) or '
-                'the smaller one that policies see (policy).',
-                (HIGH, POLICY),
-                default=HIGH,
-            ),
+            'resolution': resolution('Image that is searched and that the pixel is counted in'),
         },
         results={
             'camera': 'camera asked about',

@@ -6,6 +6,7 @@ import math
 
 from rpent_ros.errors import ErrorCode
 from rpent_ros.tools import schema
+from rpent_ros.tools.dump import HIGH, POLICY
 
 MOTION_RESULT = (
     'The result says what was requested and executed, whether the driver clamped anything, '
@@ -55,6 +56,15 @@ def step() -> schema.Schema:
     """Which state dump to read."""
     return schema.integer(
         'State dump to read: 0 is the start, -1 the newest.', minimum=-1, default=-1
+    )
+
+
+def resolution(purpose: str) -> schema.Schema:
+    """Which of a dump's images is meant."""
+    return schema.choice(
+        f'{purpose}: the one shown (high) or the smaller one that policies see (policy).',
+        (HIGH, POLICY),
+        default=HIGH,
     )
 
 
