@@ -57,15 +57,3 @@ class LabelImage:
                 f'{int(ids.max())}'
             )
         object.__setattr__(self, 'ids', ids)
-
-    def number_of(self, name: str) -> int:
-        """The number of a label.
-
-        Raises:
-          InvalidRequest: there is none of that name.
-        """
-        for number, label in enumerate(self.labels, start=1):
-            if label.name == name:
-                return number
-        known = ', '.join(label.name for label in self.labels) or 'none'
-        raise InvalidRequest(f'label {name!r}: expected one of {known}')

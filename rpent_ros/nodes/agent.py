@@ -49,9 +49,8 @@ from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult
 from rpent_ros.session import StopFlag
-from rpent_ros.tools.manipulation import LEARNED, NEED_SEGMENTER
+from rpent_ros.tools.manipulation import left_out
 from rpent_ros.tools.result import ToolResult
-from rpent_ros.tools.words import PICTURE_TOOLS
 
 # How long a component that was there before is waited for [s]; at the start it is `wait_s`.
 _PEER_WAIT_S = 2.0
@@ -226,15 +225,15 @@ class AgentNode(Node):
         self, _: ListTools.Request, response: ListTools.Response
     ) -> ListTools.Response:
         module = importlib.import_module(f'{self._package.__name__}.toolkit')
+        missing = left_out(
+            policy=self._vla is not None,
+            segmenter=self._segmenter is not None,
+            text_only=self._p.text_only,
+        )
         for spec in module.TOOLS_SPEC:
-            if self._vla is None and spec['name'] in LEARNED:
-                continue
-            if self._segmenter is None and spec['name'] in NEED_SEGMENTER:
-                continue
-            if self._p.text_only and spec['name'] in PICTURE_TOOLS:
-                continue
-            response.names.append(spec['name'])
-            response.specs_json.append(json.dumps(spec))
+            if spec['name'] not in missing:
+                response.names.append(spec['name'])
+                response.specs_json.append(json.dumps(spec))
         return response
 
     def _on_user_message(self, message: String) -> None:

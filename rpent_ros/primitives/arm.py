@@ -9,12 +9,12 @@ import numpy as np
 
 from rpent_ros.contracts.motion import Gripper, MotionResult, Waypoint
 from rpent_ros.contracts.observation import Observation
-from rpent_ros.errors import BadArguments
 from rpent_ros.geometry import Pose, ToolAngles, quaternion_from_matrix, tool_angles, wrap_angle
 from rpent_ros.ports import EnvClient, ShouldStop
 from rpent_ros.primitives import report
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.tools.result import ToolResult
+from rpent_ros.tools.schema import exactly_one
 
 GRIPPER = {'keep': Gripper.KEEP, 'open': Gripper.OPEN, 'close': Gripper.CLOSE}
 
@@ -97,7 +97,7 @@ class Arm:
         Raises:
           BadArguments: both angles or none were given.
         """
-        _exactly_one('rotate_wrist', target_yaw=target_yaw, delta_yaw=delta_yaw)
+        exactly_one('rotate_wrist', target_yaw=target_yaw, delta_yaw=delta_yaw)
         start = self.env.observe()
         now = tool_angles(start.ee_pose.rotation).yaw
         yaw = wrap_angle(now + delta_yaw if delta_yaw is not None else target_yaw or 0.0)
@@ -111,7 +111,7 @@ class Arm:
         Raises:
           BadArguments: both angles or none were given.
         """
-        _exactly_one('rotate_pitch', target_pitch=target_pitch, delta_pitch=delta_pitch)
+        exactly_one('rotate_pitch', target_pitch=target_pitch, delta_pitch=delta_pitch)
         start = self.env.observe()
         now = tool_angles(start.ee_pose.rotation).pitch
         pitch = wrap_angle(now + delta_pitch if delta_pitch is not None else target_pitch or 0.0)
@@ -155,13 +155,3 @@ class Arm:
     ) -> ToolResult:
         start = start or self.env.observe()
         return self.answer(requested, self.go([point]), start, **extra)
-
-
-def _exactly_one(tool: str, **given: float | None) -> None:
-    count = sum(value is not None for value in given.values())
-    if count != 1:
-        names = ' and '.join(given)
-        raise BadArguments(
-            f'{tool}: expected exactly one of {names}, got {"both" if count else "none"}'
-        )
-

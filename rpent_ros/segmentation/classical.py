@@ -18,8 +18,10 @@ from scipy import ndimage
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from rpent_ros.contracts.observation import CameraFrame
 from rpent_ros.contracts.segmentation import Instance, SegmenterSpec, SegmentRequest
 from rpent_ros.errors import InvalidRequest
+from rpent_ros.tools import projection
 
 Points = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -75,7 +77,7 @@ class ClassicalSegmenter:
                 f'segment: pixel {list(request.point)} of {request.frame.name} has no valid '
                 'depth; choose a pixel on an object'
             )
-        points = _points(request)
+        points = _points(request.frame)
         things = ~_on_main_plane(points)
         if not things[request.point]:
             return ()
@@ -88,18 +90,12 @@ class ClassicalSegmenter:
         return (Instance(mask, score=score),)
 
 
-def _points(request: SegmentRequest) -> Points:
+def _points(frame: CameraFrame) -> Points:
     """Points (H, W, 3) in the base frame; NaN without depth."""
-    frame = request.frame
-    assert frame.depth is not None
     depth = np.asarray(frame.depth, float)
-    rows, columns = np.indices(depth.shape)
-    k = frame.intrinsics
-    x = (columns - k[0, 2]) / k[0, 0] * depth
-    y = (rows - k[1, 2]) / k[1, 1] * depth
-    return frame.pose.apply(np.stack([x, y, depth], axis=-1).reshape(-1, 3)).reshape(
-        *depth.shape, 3
-    )
+    points = np.full((*depth.shape, 3), np.nan)
+    points[np.isfinite(depth)] = projection.points(depth, frame.intrinsics, frame.pose)
+    return points
 
 
 def _on_main_plane(points: Points) -> Mask:

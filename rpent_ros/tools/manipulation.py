@@ -27,6 +27,15 @@ NEED_SEGMENTER = ('segment',)
 _GONE = frozenset({ErrorCode.PEER_DIED, ErrorCode.UNAVAILABLE, ErrorCode.TIMEOUT})
 
 
+def left_out(*, policy: bool, segmenter: bool, text_only: bool) -> frozenset[str]:
+    """Names of the tools that are not offered without a policy, a segmenter or pictures."""
+    return frozenset({
+        *(() if policy else LEARNED),
+        *(() if segmenter else NEED_SEGMENTER),
+        *(PICTURE_TOOLS if text_only else ()),
+    })
+
+
 class ManipulationToolkit(Toolkit):
     """Tools of an arm with a gripper.  Dumps state 0 on construction: reset the driver first.
 
@@ -70,13 +79,11 @@ class ManipulationToolkit(Toolkit):
             self._segmentation,
             TextFiles(self.output_dir, memory_dirs),
         )
-        left_out = {
-            *(() if driver.has_policy else LEARNED),
-            *(() if segmenter is not None else NEED_SEGMENTER),
-            *(PICTURE_TOOLS if text_only else ()),
-        }
+        missing = left_out(
+            policy=driver.has_policy, segmenter=segmenter is not None, text_only=text_only
+        )
         for tool in tools:
-            if tool.name not in left_out:
+            if tool.name not in missing:
                 self.add_tool(tool.name, tool, self._handler(tool))
         self._last = self.dump({})
 

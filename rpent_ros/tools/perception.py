@@ -9,13 +9,14 @@ import numpy as np
 from PIL import Image
 
 from rpent_ros import files
-from rpent_ros.errors import BadArguments, BadPath, BadPixel
+from rpent_ros.errors import BadArguments, BadPath
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.states import DEPTH_UNIT, States, View, load_depth
 from rpent_ros.tools import clouds, locate, pictures, projection, world_map
 from rpent_ros.tools.dump import HIGH, POLICY, best_views
 from rpent_ros.tools.dump_reader import ALL_CAMERAS, DumpReader
 from rpent_ros.tools.result import ToolImage, ToolResult
+from rpent_ros.tools.schema import exactly_one
 
 # A camera that moved less than this while the tool moved more than the other is fixed [m].
 _STILL, _MOVED = 0.001, 0.01
@@ -103,11 +104,7 @@ class Perception:
           BadPath: the name is no picture of this run.
           BadPixel: the region misses the picture.
         """
-        if (camera is None) == (name is None):
-            raise BadArguments(
-                'read_image: expected exactly one of camera and name, got '
-                + ('none' if camera is None else 'both')
-            )
+        exactly_one('read_image', camera=camera, name=name)
         facts: dict[str, Any] = {}
         if camera is not None:
             dump = DumpReader(self.output_dir, step)
@@ -148,13 +145,7 @@ class Perception:
         resolution: str = HIGH,
     ) -> ToolResult:
         """The point in the base frame that a pixel, several, or a region of an image shows."""
-        given = {'pixel': pixel, 'pixels': pixels, 'region': region}
-        chosen = [name for name, value in given.items() if value is not None]
-        if len(chosen) != 1:
-            raise BadArguments(
-                'back_project: expected exactly one of pixel, pixels and region, got '
-                + (' and '.join(chosen) or 'none')
-            )
+        exactly_one('back_project', pixel=pixel, pixels=pixels, region=region)
         dump = DumpReader(self.output_dir, step)
         view = dump.view(camera, resolution, depth=True)
         seen = locate.Seen(load_depth(self.output_dir / view.depth), view, dump.title(view))
@@ -290,13 +281,7 @@ def _clipped(
     """
     if region is None:
         return (0, height - 1), (0, width - 1)
-    rows = (region['rows'][0], min(region['rows'][1], height - 1))
-    columns = (region['columns'][0], min(region['columns'][1], width - 1))
-    if rows[0] > rows[1] or columns[0] > columns[1]:
-        raise BadPixel(
-            projection.no_pixel_in(region['rows'], region['columns'], width, height, title)
-        )
-    return rows, columns
+    return projection.clipped(region['rows'], region['columns'], width, height, title)
 
 
 def _check_span(name: str, span: list[float]) -> None:

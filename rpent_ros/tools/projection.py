@@ -109,10 +109,7 @@ def locate_region(
       BadPixel: the rectangle misses the image or holds too few valid pixels.
     """
     height, width = depth.shape
-    top, bottom = max(rows[0], 0), min(rows[1], height - 1)
-    left, right = max(columns[0], 0), min(columns[1], width - 1)
-    if top > bottom or left > right:
-        raise BadPixel(no_pixel_in(rows, columns, width, height, where))
+    (top, bottom), (left, right) = clipped(rows, columns, width, height, where)
     cut = depth[top : bottom + 1, left : right + 1]
     found = points(cut, intrinsics, pose, first_row=top, first_column=left)
     kept = found[(found[:, 2] >= z_min) & (found[:, 2] <= z_max)]
@@ -129,15 +126,23 @@ def locate_region(
     return Located(np.median(kept, axis=0), spread(kept), len(kept), kept)
 
 
-def no_pixel_in(
+def clipped(
     rows: Sequence[int], columns: Sequence[int], width: int, height: int, where: str
-) -> str:
-    """What is said about a region outside an image."""
-    return (
-        f'region rows {list(rows)}, columns {list(columns)} holds no pixel of the '
-        f'{width} x {height} image of {where}; expected first before last, rows 0 to '
-        f'{height - 1} and columns 0 to {width - 1}'
-    )
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """First and last row and column of a rectangle of pixels, within the image.
+
+    Raises:
+      BadPixel: nothing of it lies inside.
+    """
+    top, bottom = max(rows[0], 0), min(rows[1], height - 1)
+    left, right = max(columns[0], 0), min(columns[1], width - 1)
+    if top > bottom or left > right:
+        raise BadPixel(
+            f'region rows {list(rows)}, columns {list(columns)} holds no pixel of the '
+            f'{width} x {height} image of {where}; expected first before last, rows 0 to '
+            f'{height - 1} and columns 0 to {width - 1}'
+        )
+    return (top, bottom), (left, right)
 
 
 def spread(cloud: Vector) -> Vector:

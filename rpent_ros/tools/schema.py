@@ -134,6 +134,23 @@ def check(tool: str, schema: Schema, given: Any) -> dict[str, Any]:
     return filled
 
 
+def exactly_one(tool: str, **given: Any) -> None:
+    """Refuse a call that gives none or several of arguments that exclude each other; null is none.
+
+    Raises:
+      BadArguments: naming the arguments and those that were given.
+    """
+    chosen = [name for name, value in given.items() if value is not None]
+    if len(chosen) == 1:
+        return
+    *names, last = given
+    everything = 'both' if len(given) == 2 else ' and '.join(chosen)
+    raise BadArguments(
+        f'{tool}: expected exactly one of {", ".join(names)} and {last}, got '
+        + (everything if chosen else 'none')
+    )
+
+
 def _list(description: str, length: int, items: Schema, keywords: Mapping[str, Any]) -> Schema:
     kind = ['array', 'null'] if keywords.get('default', ...) is None else 'array'
     sizes = {'minItems': length, 'maxItems': length}

@@ -16,7 +16,6 @@ from rpent_ros import files
 from rpent_ros.contracts.observation import CameraFrame
 from rpent_ros.contracts.segmentation import Instance, Segmentation, SegmentRequest
 from rpent_ros.errors import (
-    BadArguments,
     BadPixel,
     DeadlineExceeded,
     NotFound,
@@ -31,6 +30,7 @@ from rpent_ros.tools import pictures, projection, shape
 from rpent_ros.tools.dump import HIGH, POLICY
 from rpent_ros.tools.dump_reader import ALL_CAMERAS, DumpReader
 from rpent_ros.tools.result import ToolImage, ToolResult
+from rpent_ros.tools.schema import exactly_one
 
 LOG = logging.getLogger('rpent_ros.tools')
 
@@ -71,11 +71,7 @@ class SegmentationTool:
           NotFound: nothing fits.
           SegmentationFailed: the segmenter does not answer.
         """
-        if (text is None) == (point is None):
-            raise BadArguments(
-                'segment: expected exactly one of text and point, got '
-                + ('none' if text is None else 'both')
-            )
+        exactly_one('segment', text=text, point=point)
         dump = DumpReader(self._output_dir, step)
         view = dump.view(camera, resolution)
         frame = self._frame(dump, view)
