@@ -35,24 +35,29 @@ class Reach:
         Raises:
           OutOfReach: names the first leg that cannot be done, and what would be left of it.
         """
-        done: list[Leg] = []
-        for leg in legs:
-            # Staying where it is asks nothing of the arm.
-            if not leg.stays:
-                left = self._left_after([*done, leg])
-                via = self._via(start, leg, done) if _is_far(left) else None
-                if via is not None:
-                    done.append(via)
-                elif left is not None and _is_far(left):
-                    raise _out_of_reach(leg.target, left)
-            done.append(leg)
-            start = leg.target.position
-        return tuple(done)
+        planned = list(legs)
+        while True:
+            far = self._first_far(planned)
+            if far is None:
+                return tuple(planned)
+            index, left = far
+            before = planned[:index]
+            begin = before[-1].target.position if before else start
+            via = self._via(begin, planned[index], before)
+            if via is None:
+                raise _out_of_reach(planned[index].target, left)
+            planned.insert(index, via)
 
-    def _left_after(self, legs: Sequence[Leg]) -> Left | None:
-        """What is left of the last target; None: not known."""
+    def _first_far(self, legs: Sequence[Leg]) -> tuple[int, Left] | None:
+        """The first leg that cannot be done, and what is left of it; None: all can be."""
         errors = self._robot.path_errors([leg.target for leg in legs])
-        return None if errors is None else errors[-1]
+        if errors is None:
+            return None
+        for index, (leg, left) in enumerate(zip(legs, errors, strict=True)):
+            # Staying where it is asks nothing of the arm, and a stop on the way may be missed.
+            if not leg.stays and leg.index is not None and _is_far(left):
+                return index, left
+        return None
 
     def _via(self, start: Vector, leg: Leg, before: Sequence[Leg]) -> Leg | None:
         """A stop that makes a leg possible; None: none was found."""
@@ -64,13 +69,13 @@ class Reach:
                 waits_for_fingers=False,
                 blend_radius=_BLEND_RADIUS,
             )
-            if not _is_far(self._left_after([*before, via, leg])):
+            if self._first_far([*before, via, leg]) is None:
                 return via
         return None
 
 
-def _is_far(left: Left | None) -> bool:
-    return left is not None and (left[0] > _DISTANCE or left[1] > _ANGLE)
+def _is_far(left: Left) -> bool:
+    return left[0] > _DISTANCE or left[1] > _ANGLE
 
 
 def _out_of_reach(target: Pose, left: Left) -> OutOfReach:
