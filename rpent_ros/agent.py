@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -261,7 +260,7 @@ class _Run:
                 'summary': claim.summary if claim else '',
                 'usage': dict(outcome.usage) if outcome else {},
                 'started': self._record.get('started', ''),
-                'ended': _now(),
+                'ended': run_dir.now(),
             },
         )
 
@@ -347,7 +346,7 @@ def _facts_of_request(config: RunConfig, run_id: str, planner: str) -> dict[str,
         'recipe': config.recipe,
         'limits': dataclasses.asdict(config.limits),
         'options': dataclasses.asdict(config.options),
-        'started': _now(),
+        'started': run_dir.now(),
         'git_commit': run_dir.git_commit(),
         'versions': run_dir.versions(),
     }
@@ -364,7 +363,3 @@ def _policy_facts(policy: PolicySpec | None) -> dict[str, Any] | None:
     if policy is None:
         return None
     return {'name': policy.name, 'privileged': policy.privileged, 'horizon': policy.horizon}
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='milliseconds')

@@ -84,6 +84,11 @@ def recipe_tag(suite: str, task: int, seed: int) -> str:
     return f'{suite.removeprefix("libero_") or "task"}_t{task}_s{seed}'
 
 
+def now() -> str:
+    """The present time as run.yaml and result.json have it: UTC, ISO 8601."""
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='milliseconds')
+
+
 def new_run_id(tag: str) -> str:
     """A run id that sorts by time and that two runs do not share."""
     now = datetime.datetime.now().strftime('%Y%m%d-%H%M%S')
@@ -149,6 +154,18 @@ def write_config(run: RunDir, config: Mapping[str, Any]) -> None:
     text = yaml.safe_dump(files.plain(dict(config)), sort_keys=False, allow_unicode=True)
     with files.writing(run.path, run.config.name):
         files.write_bytes(run.config, text.encode())
+
+
+def saved_parameters(folder: pathlib.Path, node: str) -> dict[str, Any]:
+    """Parameters that a node was started with, as logs/<node>.yaml keeps them; empty if it is not.
+
+    Only the supervisor keeps them; a run under `ros2 launch` has none.
+    """
+    try:
+        document = yaml.safe_load((folder / 'logs' / f'{node}.yaml').read_text())
+        return dict(next(iter(document.values()))['ros__parameters'])
+    except (OSError, yaml.YAMLError, AttributeError, KeyError, StopIteration, TypeError):
+        return {}
 
 
 def versions() -> dict[str, str]:

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 from PIL import Image
 
-from rpent_ros import files
+from rpent_ros import files, run_dir
 from rpent_ros.errors import InvalidRequest, UnknownCamera
 from rpent_ros.graph import load_parameters
 from rpent_ros.robot import Robot, load_robot_package
@@ -206,12 +205,8 @@ def _rebuild(folder: pathlib.Path, header: Mapping[str, Any]) -> Robot:
     """The robot in the scene of the episode."""
     name = str(header['robot'])
     spec = load_robot_package(name).get_env_spec()
-    saved = folder / 'logs' / 'driver.yaml'
-    parameters: dict[str, Any] = {}
-    if saved.is_file():
-        document = yaml.safe_load(saved.read_text())
-        parameters = dict(next(iter(document.values()))['ros__parameters'])
-    elif spec.parameters is not None:
+    parameters = run_dir.saved_parameters(folder, 'driver')
+    if not parameters and spec.parameters is not None:
         parameters = load_parameters([spec.parameters], 'driver')
     of_robot = {k: v for k, v in parameters.items() if k not in NODE_PARAMETERS}
     episode = {key: header[key] for key in ('suite', 'task', 'seed')}

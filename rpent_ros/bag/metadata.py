@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
+
+from rpent_ros import files
 
 _FORMAT_VERSION = 9  # of rosbag2's metadata: the one Jazzy writes
 _DISTRIBUTION = 'jazzy'
@@ -96,10 +97,5 @@ def write(folder: pathlib.Path, metadata: Mapping[str, Any]) -> None:
     Raises:
       OSError: it cannot be written.
     """
-    partial = folder / f'.{FILE}.part'
-    try:
-        partial.write_text(to_yaml({'rosbag2_bagfile_information': dict(metadata)}))
-        os.replace(partial, folder / FILE)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
+    text = to_yaml({'rosbag2_bagfile_information': dict(metadata)})
+    files.write_bytes(folder / FILE, text.encode())

@@ -38,7 +38,7 @@ from rpent_ros.nodes.agent_messages import (
     result_message,
 )
 from rpent_ros.nodes.agent_parameters import AgentParameters
-from rpent_ros.nodes.env_client import RosEnvClient
+from rpent_ros.nodes.env_client import env_client_of
 from rpent_ros.nodes.main_thread import MainThread
 from rpent_ros.nodes.parameters import declare
 from rpent_ros.nodes.process import Shutdown, run_node
@@ -70,9 +70,7 @@ class AgentNode(Node):
         super().__init__('agent', **kwargs)
         self._p = declare(self, AgentParameters)
         self._package = load_robot_package(self._p.robot)
-        client = self._package.get_env_spec().env_client
-        make_env = client() if client is not None else RosEnvClient
-        self._env: EnvClient = env or make_env(self, wait_s=_PEER_WAIT_S)
+        self._env: EnvClient = env or env_client_of(self._package)(self, wait_s=_PEER_WAIT_S)
         self._vla = vla
         if vla is None and self._p.use_vla:
             self._vla = RosVlaClient(self, wait_s=_PEER_WAIT_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,9 @@ class RosEnvClient:
 
     def _motion_limit(self, steps: int) -> float:
         return self._deadlines.motion + self._deadlines.per_step * steps
+
+
+def env_client_of(package: ModuleType) -> type[RosEnvClient]:
+    """The class of a robot package's client: its own, or the generic one."""
+    client = package.get_env_spec().env_client
+    return client() if client is not None else RosEnvClient

@@ -6,7 +6,6 @@ It takes the agent's place in the graph of `rpent replay --actions`.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import pathlib
 import sys
 import time
@@ -17,7 +16,7 @@ from rclpy.node import Node
 
 from rpent_ros import files, run_dir
 from rpent_ros.errors import Canceled, ErrorCode, InvalidRequest, RpentError
-from rpent_ros.nodes.env_client import RosEnvClient
+from rpent_ros.nodes.env_client import env_client_of
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.replay.actions import play_actions
@@ -52,10 +51,8 @@ class ReplayerNode(Node):
         for name in ('recording', 'output_dir'):
             if not getattr(self._p, name):
                 raise InvalidRequest(f'parameter {name}: expected a path, got an empty string')
-        package = load_robot_package(self._p.robot)
-        client = package.get_env_spec().env_client
-        make_env = client() if client is not None else RosEnvClient
-        self._env = make_env(self, wait_s=self._p.wait_s)
+        client = env_client_of(load_robot_package(self._p.robot))
+        self._env = client(self, wait_s=self._p.wait_s)
         self._recorded = read_state_log(self._p.recording)
         self.result: RunResult | None = None
 
@@ -87,7 +84,7 @@ class ReplayerNode(Node):
             code=code if code or achieved else ErrorCode.NOT_ACHIEVED,
             message=message or ('' if achieved else "the task's predicate does not hold"),
             details={key: value for key, value in facts.items() if key != 'run_id'}
-            | {'ended': _now()},
+            | {'ended': run_dir.now()},
         )
         with files.writing(folder.path, folder.result.name):
             files.write_json(folder.result, self.result.to_json())
@@ -114,7 +111,7 @@ def _facts(p: ReplayerParameters, recorded: RecordedStates, run_id: str) -> dict
         **{key: recorded.header[key] for key in ('suite', 'task', 'seed', 'instruction')},
         'cerebrum': CEREBRUM,
         'recording': p.recording,
-        'started': _now(),
+        'started': run_dir.now(),
     }
 
 
@@ -126,10 +123,6 @@ def _status(code: ErrorCode, achieved: bool) -> str:
 
 def _reason(code: ErrorCode) -> str:
     return 'finished' if code == ErrorCode.OK else 'component_failed'
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='milliseconds')
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -19,14 +19,14 @@ from rclpy.node import Node
 from rpent_msgs.srv import DescribeSegmenter, ObserveLabels, Segment
 from rpent_ros.contracts.labels import LabelImage
 from rpent_ros.contracts.segmentation import Segmentation
-from rpent_ros.errors import Busy, ErrorCode, ModelNotLoaded, RpentError
+from rpent_ros.errors import Busy, ErrorCode, RpentError
 from rpent_ros.nodes import convert
 from rpent_ros.nodes.client import ServiceCaller
 from rpent_ros.nodes.main_thread import MainThread
+from rpent_ros.nodes.model import load_model
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
-from rpent_ros.segmentation.base import Segmenter
-from rpent_ros.segmentation.privileged import PrivilegedSegmenter
+from rpent_ros.segmentation.base import Segmenter, UsesLabels
 from rpent_ros.segmentation.registry import make_segmenter
 
 _LABELS_TIMEOUT_S = 30.0
@@ -61,7 +61,7 @@ class SegmenterNode(Node):
         self._busy = False
         # Coroutines that await the segmenter's thread: any number may be under way at once.
         group = ReentrantCallbackGroup()
-        if isinstance(self._segmenter, PrivilegedSegmenter):
+        if isinstance(self._segmenter, UsesLabels):
             self._segmenter.connect(self._labels)
             self._observe_labels = ServiceCaller(
                 self, ObserveLabels, 'privileged/observe_labels', wait_s=p.wait_s,
@@ -89,26 +89,7 @@ class SegmenterNode(Node):
         Raises:
           ModelNotLoaded: it cannot be loaded.
         """
-        spec = self._segmenter.spec
-        started = time.monotonic()
-        try:
-            self._segmenter.load()
-        except RpentError:
-            raise
-        except Exception as error:  # Libraries that load weights raise whatever they like.
-            self.get_logger().error(traceback.format_exc())
-            raise ModelNotLoaded(
-                f'segmenter {spec.name} cannot be loaded ({type(error).__name__}: {error}); '
-                'install or download what is missing, or choose another segmenter'
-            ) from error
-        self.get_logger().info(
-            f'segmenter {spec.name} loaded in {time.monotonic() - started:.1f} s'
-        )
-        if spec.privileged:
-            self.get_logger().warning(
-                f'segmenter {spec.name} is PRIVILEGED: it reads the state of the simulator, which '
-                'no real robot offers; results made with it say so'
-            )
+        load_model(self.get_logger(), 'segmenter', self._segmenter)
 
     def destroy_node(self) -> None:
         """Take no more requests."""

@@ -29,7 +29,6 @@ from rpent_ros.errors import (
     DeadlineExceeded,
     ErrorCode,
     InferenceFailed,
-    ModelNotLoaded,
     PeerDied,
     RpentError,
     Unavailable,
@@ -38,6 +37,7 @@ from rpent_ros.nodes import convert
 from rpent_ros.nodes.client import ServiceCaller
 from rpent_ros.nodes.driver_topics import LATCHED_QOS
 from rpent_ros.nodes.main_thread import MainThread
+from rpent_ros.nodes.model import load_model
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.nodes.scene_waiter import SceneWaiter
@@ -108,25 +108,7 @@ class VlaNode(Node):
         Raises:
           ModelNotLoaded: it cannot be loaded.
         """
-        started = time.monotonic()
-        spec = self._policy.spec
-        try:
-            self._policy.load()
-        except RpentError:
-            raise
-        except Exception as error:  # Libraries that load weights raise whatever they like.
-            self.get_logger().error(traceback.format_exc())
-            raise ModelNotLoaded(
-                f'policy {spec.name} cannot be loaded ({type(error).__name__}: {error}); install '
-                'or download what is missing, or choose another policy'
-            ) from error
-        spec = self._policy.spec
-        self.get_logger().info(f'policy {spec.name} loaded in {time.monotonic() - started:.1f} s')
-        if spec.privileged:
-            self.get_logger().warning(
-                f'policy {spec.name} is PRIVILEGED: it reads the state of the simulator, which no '
-                'real robot offers; results made with it say so'
-            )
+        load_model(self.get_logger(), 'policy', self._policy)
 
     @property
     def main(self) -> MainThread:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from rpent_ros.errors import InvalidRequest
 from rpent_ros.policies.base import Policy
+from rpent_ros.registry import choose
 
 # Name to module and class.
 _POLICIES = {
@@ -32,10 +31,5 @@ def make_policy(name: str, parameters: Mapping[str, Any]) -> Policy:
     Raises:
       InvalidRequest: unknown policy.
     """
-    if name not in _POLICIES:
-        raise InvalidRequest(
-            f'unknown policy {name!r}; known policies: {", ".join(known_policies())}'
-        )
-    module, cls = _POLICIES[name]
-    policy: Policy = getattr(importlib.import_module(module), cls).from_parameters(parameters)
+    policy: Policy = choose('policy', 'policies', _POLICIES, name).from_parameters(parameters)
     return policy

@@ -7,8 +7,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
+from rpent_ros import run_dir
 from rpent_ros.cerebrums import recipe
 from rpent_ros.errors import BadRecipe
 from rpent_ros.state_log import RecordedStates
@@ -104,14 +103,10 @@ def load(folder: pathlib.Path | str) -> Original:
 
 
 def _saved(folder: pathlib.Path, node: str) -> dict[str, Any]:
-    """Parameters of one node as the supervisor kept them; empty if it did not."""
+    """The parameters of one node that a replay takes over; empty if none were kept."""
     wanted = _NODES[node]
-    try:
-        document = yaml.safe_load((folder / 'logs' / f'{node}.yaml').read_text())
-        parameters = dict(next(iter(document.values()))['ros__parameters'])
-        return {k: v for k, v in parameters.items() if wanted is None or k in wanted}
-    except (OSError, yaml.YAMLError, AttributeError, KeyError, StopIteration, TypeError):
-        return {}
+    parameters = run_dir.saved_parameters(folder, node)
+    return {k: v for k, v in parameters.items() if wanted is None or k in wanted}
 
 
 def _policy_of_recipe(folder: pathlib.Path) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
+from rpent_ros.contracts.labels import LabelImage
 from rpent_ros.contracts.segmentation import Instance, SegmenterSpec, SegmentRequest
+
+# Camera, width, height to the labels of the driver's present state.
+LabelSource = Callable[[str, int, int], LabelImage]
 
 
 class Segmenter(Protocol):
@@ -28,3 +33,11 @@ class Segmenter(Protocol):
           InvalidRequest: it cannot look for that kind of thing.
           RpentError: it failed.
         """
+
+
+@runtime_checkable
+class UsesLabels(Protocol):
+    """What a privileged segmenter has besides: it asks the driver which object a pixel shows."""
+
+    def connect(self, source: LabelSource) -> None:
+        """Take labels from there."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from rpent_ros.contracts.labels import LabelImage
 from rpent_ros.contracts.segmentation import Instance, SegmenterSpec, SegmentRequest
 from rpent_ros.errors import InvalidRequest, Unavailable
+from rpent_ros.segmentation.base import LabelSource
 
-# Camera, width, height to the labels of the driver's present state.
-Source = Callable[[str, int, int], LabelImage]
 _WORD = re.compile(r'[a-z]+')
 # Say nothing about which object is meant.
 _STOP_WORDS = frozenset({
@@ -30,7 +28,7 @@ class PrivilegedSegmenter:
     )
 
     def __init__(self) -> None:
-        self._source: Source | None = None
+        self._source: LabelSource | None = None
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> PrivilegedSegmenter:
@@ -40,7 +38,7 @@ class PrivilegedSegmenter:
     def load(self) -> None:
         """There is nothing to load."""
 
-    def connect(self, source: Source) -> None:
+    def connect(self, source: LabelSource) -> None:
         """Take labels from there."""
         self._source = source
 

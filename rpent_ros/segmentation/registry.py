@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from rpent_ros.errors import InvalidRequest
+from rpent_ros.registry import choose
 from rpent_ros.segmentation.base import Segmenter
 
 # Name to module and class.
@@ -34,10 +33,6 @@ def make_segmenter(name: str, parameters: Mapping[str, Any]) -> Segmenter:
     Raises:
       InvalidRequest: unknown segmenter.
     """
-    if name not in _SEGMENTERS:
-        raise InvalidRequest(
-            f'unknown segmenter {name!r}; known segmenters: {", ".join(known_segmenters())}'
-        )
-    module, cls = _SEGMENTERS[name]
-    made: Segmenter = getattr(importlib.import_module(module), cls).from_parameters(parameters)
-    return made
+    cls = choose('segmenter', 'segmenters', _SEGMENTERS, name)
+    segmenter: Segmenter = cls.from_parameters(parameters)
+    return segmenter
