@@ -139,3 +139,19 @@ def small_disk(tmp_path):
     if done.returncode:
         pytest.skip(f'a small disk cannot be mounted: {done.stderr.strip()}')
     return disk
+
+
+@pytest.fixture(scope='session')
+def llm_host():
+    from test.llm_server import LlmHost
+
+    with LlmHost() as host:
+        yield host
+
+
+@pytest.fixture
+def llm_server(llm_host):
+    """A local server of language models; a test that asks against the rules of its API fails."""
+    server = llm_host.new_server()
+    yield server
+    assert server.take_violations() == []
