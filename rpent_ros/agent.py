@@ -22,11 +22,15 @@ from rpent_ros.errors import BadOutputDir, ErrorCode, RpentError
 from rpent_ros.ports import EnvClient, SegmenterClient, VlaClient
 from rpent_ros.robot import load_robot_package
 from rpent_ros.run import RunConfig, RunResult, reason_of
+from rpent_ros.secrets import SECRETS
 from rpent_ros.session import FATAL, Session, StopFlag
 from rpent_ros.tools.build import build_toolkit
 from rpent_ros.tools.manipulation import ManipulationToolkit
 
 LOG = logging.getLogger('rpent_ros.agent')
+# Reasons after which the task's predicate says nothing about the planner.
+_STATUS_BY_REASON = {'refused': 'refused', 'component_failed': 'failed', 'llm_failed': 'failed'}
+
 
 class Recorder(Protocol):
     """Records a run to a bag."""
@@ -68,6 +72,7 @@ def run_task(
     Returns:
       The result, also when the run was refused, cut short or failed; never raises RpentError.
     """
+    SECRETS.add_environment()
     run_id = config.run_id or run_dir.new_run_id(config.tag)
     with contextlib.ExitStack() as stack:
         try:
@@ -116,6 +121,7 @@ class _Run:
             sink=self.sink,
             limits=self.config.limits,
             should_stop=self.stop,
+            steering=self.steering,
         )
 
     def execute(self, cerebrum: Cerebrum | None) -> RunResult:
@@ -126,6 +132,9 @@ class _Run:
                 self.config.cerebrum,
                 instruction=self.config.instruction,
                 recipe=self.config.recipe,
+                llm=self.config.llm,
+                robot=self.config.robot,
+                namespace=self.config.namespace,
             )
             self._prepare(planner)
             outcome = self._plan(planner)
@@ -170,7 +179,7 @@ class _Run:
             options=self.config.options,
             output_dir=self.folder.path,
             on_dump=lambda dump: self.sink.step(self.run_id, dump),
-            should_stop=self._session.should_stop,
+            should_stop=self._session.halted,
         )
         self._session.attach(self._toolkit, self._recipe_facts(planner, policy))
         self._prompts = package.get_env_spec().prompts.render(
@@ -184,12 +193,12 @@ class _Run:
         self._was_reset = True
         self._instruction = config.instruction or observation.instruction
         self._write_down({'instruction': self._instruction, 'reset': dict(facts)})
-        self.sink.event(self._event(events.RUN_STARTED, self._record))
+        self._session.tell(events.RUN_STARTED, self._record)
 
     def _write_down(self, facts: Mapping[str, Any]) -> None:
         """Add facts to run.yaml."""
         self._record.update(facts)
-        run_dir.write_config(self.folder, self._record)
+        run_dir.write_config(self.folder, SECRETS.redact_all(self._record))
 
     def _recipe_facts(self, planner: Cerebrum, policy: PolicySpec | None) -> dict[str, Any]:
         """What the recipe was made for, so that it can be understood without its run folder."""
@@ -212,9 +221,6 @@ class _Run:
         self._session.note('user', user)
         return planner.solve(system, user, self._session, self.config.limits, self.steering)
 
-    def _event(self, kind: str, data: Mapping[str, Any]) -> events.Event:
-        return events.Event(kind, run_id=self.run_id, data=files.plain(dict(data)))
-
     def _result(
         self, code: ErrorCode, message: str, outcome: CerebrumResult | None
     ) -> RunResult:
@@ -228,8 +234,7 @@ class _Run:
             reason = 'gave_up'
             message = (outcome.stop_reason if outcome else '') or 'the planner called no finish'
         status = 'achieved' if achieved else 'not_achieved'
-        if reason in ('refused', 'component_failed'):
-            status = {'refused': 'refused', 'component_failed': 'failed'}[reason]
+        status = _STATUS_BY_REASON.get(reason, status)
         if code == ErrorCode.OK and not achieved:
             code = ErrorCode.NOT_ACHIEVED
             claimed = claim.status if claim else 'nothing'
@@ -257,8 +262,11 @@ class _Run:
                 'seed': self.config.seed,
                 'instruction': self._instruction,
                 'cerebrum': self.config.cerebrum,
+                'model': self.config.llm.model,
                 'summary': claim.summary if claim else '',
-                'usage': dict(outcome.usage) if outcome else {},
+                'usage': self._session.budget.spent.to_json(),
+                'turns': self._session.budget.spent.requests,
+                'interrupts': list(self._session.interrupts),
                 'started': self._record.get('started', ''),
                 'ended': run_dir.now(),
             },
@@ -275,7 +283,13 @@ class _Run:
 
     def _close(self, result: RunResult) -> RunResult:
         """Tell, stop the recording, write the files; nothing here may lose the result."""
-        self.sink.event(self._event(events.RUN_FINISHED, result.to_json()))
+        self._session.close()
+        result = dataclasses.replace(
+            result,
+            message=SECRETS.redact(result.message),
+            details=SECRETS.redact_all(dict(result.details)),
+        )
+        self._session.tell(events.RUN_FINISHED, result.to_json())
         if self._recording and self.recorder is not None:
             try:
                 result = dataclasses.replace(result, bag=dict(self.recorder.stop()))
@@ -344,6 +358,7 @@ def _facts_of_request(config: RunConfig, run_id: str, planner: str) -> dict[str,
         'instruction': config.instruction,
         'cerebrum': planner,
         'recipe': config.recipe,
+        'llm': dataclasses.asdict(config.llm),
         'limits': dataclasses.asdict(config.limits),
         'options': dataclasses.asdict(config.options),
         'started': run_dir.now(),

@@ -57,12 +57,26 @@ class ErrorCode(enum.IntEnum):
     BAD_OUTPUT_DIR = 311
     NOT_ACHIEVED = 312
     BAD_PATH = 313
+    TOKEN_LIMIT = 314
+    COST_LIMIT = 315
+    NO_PROGRESS = 316
     # Recorder.
     BAG_FAILED = 401
     NOT_RECORDING = 402
     # Segmenter.
     SEGMENTATION_FAILED = 501
     NOT_FOUND = 502
+    # Language models.
+    LLM_NO_KEY = 601
+    LLM_BAD_KEY = 602
+    LLM_UNKNOWN_MODEL = 603
+    LLM_UNREACHABLE = 604
+    LLM_FAILED = 605
+    LLM_REFUSED = 606
+    LLM_NO_TOOLS = 607
+    LLM_NO_VISION = 608
+    LLM_CONTEXT_FULL = 609
+    LLM_NOT_INSTALLED = 610
 
 
 class RpentError(Exception):
@@ -258,7 +272,7 @@ class BadPixel(RpentError):
 
 
 class TurnLimit(RpentError):
-    """Raised when a run has used up its tool calls."""
+    """Raised when a run has used up its tool calls or the model its answers."""
 
     code = ErrorCode.TURN_LIMIT
 
@@ -299,6 +313,24 @@ class BadPath(RpentError):
     code = ErrorCode.BAD_PATH
 
 
+class TokenLimit(RpentError):
+    """Raised when a run has used up its tokens."""
+
+    code = ErrorCode.TOKEN_LIMIT
+
+
+class CostLimit(RpentError):
+    """Raised when a run has used up its money."""
+
+    code = ErrorCode.COST_LIMIT
+
+
+class NoProgress(RpentError):
+    """Raised when a planner goes round in circles."""
+
+    code = ErrorCode.NO_PROGRESS
+
+
 class BagFailed(RpentError):
     """Raised when a bag cannot be opened, written, closed or read back."""
 
@@ -321,6 +353,66 @@ class NotFound(RpentError):
     """Raised when nothing in an image fits what is looked for."""
 
     code = ErrorCode.NOT_FOUND
+
+
+class LlmNoKey(RpentError):
+    """Raised when no key for a language model is set."""
+
+    code = ErrorCode.LLM_NO_KEY
+
+
+class LlmBadKey(RpentError):
+    """Raised when a provider does not accept the key."""
+
+    code = ErrorCode.LLM_BAD_KEY
+
+
+class LlmUnknownModel(RpentError):
+    """Raised when there is no such language model or provider."""
+
+    code = ErrorCode.LLM_UNKNOWN_MODEL
+
+
+class LlmUnreachable(RpentError):
+    """Raised when a provider cannot be reached."""
+
+    code = ErrorCode.LLM_UNREACHABLE
+
+
+class LlmFailed(RpentError):
+    """Raised when a provider fails or answers something that makes no sense."""
+
+    code = ErrorCode.LLM_FAILED
+
+
+class LlmRefused(RpentError):
+    """Raised when a language model refuses to go on."""
+
+    code = ErrorCode.LLM_REFUSED
+
+
+class LlmNoTools(RpentError):
+    """Raised when a language model cannot call tools."""
+
+    code = ErrorCode.LLM_NO_TOOLS
+
+
+class LlmNoVision(RpentError):
+    """Raised when a language model does not take pictures."""
+
+    code = ErrorCode.LLM_NO_VISION
+
+
+class LlmContextFull(RpentError):
+    """Raised when a conversation no longer fits a language model."""
+
+    code = ErrorCode.LLM_CONTEXT_FULL
+
+
+class LlmNotInstalled(RpentError):
+    """Raised when software that a planner needs is not installed."""
+
+    code = ErrorCode.LLM_NOT_INSTALLED
 
 
 _BY_CODE: dict[int, type[RpentError]] = {

@@ -17,6 +17,8 @@ TOOL_CALL = 'tool_call'
 TOOL_RESULT = 'tool_result'
 MESSAGE = 'message'
 WARNING = 'warning'
+USAGE = 'usage'
+INTERRUPT = 'interrupt'
 RUN_FINISHED = 'run_finished'
 
 
@@ -25,7 +27,8 @@ class Event:
     """One thing that happened.
 
     Attributes:
-      kind: run_started, tool_call, tool_result, message, warning or run_finished.
+      kind: run_started, tool_call, tool_result, message, warning, usage, interrupt or
+        run_finished.
       run_id: run that it belongs to.
       turn: tool call number from 1; 0: not tied to a call.
       name: tool name or sender; '' for none.
@@ -155,8 +158,11 @@ class _LineHandler(logging.Handler):
         super().close()
 
 
-def short(arguments: Mapping[str, Any]) -> str:
+def short(arguments: Any) -> str:
     """Arguments on one line: numbers to 3 digits, nothing that is null, long text cut."""
+    if not isinstance(arguments, Mapping):
+        # What a planner wrote in place of arguments.
+        return _value(arguments)
     return ' '.join(
         f'{name}={_value(value)}' for name, value in arguments.items() if value is not None
     )
@@ -191,10 +197,33 @@ def _value(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + '...'
 
 
+def _usage(data: Mapping[str, Any]) -> str:
+    read = data['input_tokens'] + data['cache_read_tokens'] + data['cache_write_tokens']
+    cached = f' ({data["cache_read_tokens"]} from cache)' if data['cache_read_tokens'] else ''
+    price = '' if data['usd'] is None else f', {data["usd"]:.4f} US dollars'
+    total = data['total']
+    so_far = f'{total["tokens"]} tokens'
+    if total['usd'] is not None:
+        so_far += f', {total["usd"]:.2f} US dollars'
+    return (
+        f'{data["model"]}: {read} tokens read{cached}, {data["output_tokens"]} written{price}; '
+        f'so far {so_far}'
+    )
+
+
+def _interrupt(data: Mapping[str, Any]) -> str:
+    said = f': {data["message"]}' if data['message'] else ''
+    if not data['tool']:
+        return f'interrupted while nothing moved{said}'
+    return f'interrupted {data["tool"]}, still after {data["standstill_s"]:.2f} s{said}'
+
+
 _LINES: Mapping[str, Callable[[Event], str]] = {
     RUN_STARTED: lambda e: f'run {e.run_id}: {e.data.get("instruction", "")}',
     MESSAGE: lambda e: f'{e.name}: {e.data.get("text", "")}',
     WARNING: lambda e: f'warning: {e.data.get("text", "")}',
+    USAGE: lambda e: _usage(e.data),
+    INTERRUPT: lambda e: _interrupt(e.data),
     RUN_FINISHED: lambda e: (
         f'run {e.run_id}: {e.data.get("reason")}, claimed: {e.data.get("claimed") or "nothing"}, '
         f'achieved: {str(e.data.get("achieved")).lower()}'

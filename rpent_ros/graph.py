@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import pathlib
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from rpent_ros.cerebrums.registry import known_cerebrums
+from rpent_ros.cerebrums.options import LlmOptions
+from rpent_ros.cerebrums.registry import SCRIPTED, check_name, check_ready
 from rpent_ros.errors import BadRecipe, InvalidRequest, UnknownTask
+from rpent_ros.parameter_files import config_dir, load_parameters
 from rpent_ros.policies.registry import PRIVILEGED_POLICIES, known_policies
 from rpent_ros.robot import EnvSpec, load_robot_package
 from rpent_ros.segmentation.registry import PRIVILEGED_SEGMENTERS, known_segmenters
@@ -32,6 +33,8 @@ _READY_TIMEOUT_S = {
 }  # fmt: skip
 # How long the recorder may take to close a large bag after a run that went well [s].
 _CLOSING_S = 60.0
+# What a planner may spend, as far as it is chosen per run.
+LIMITS = ('max_tool_calls', 'max_seconds', 'max_turns', 'max_tokens', 'max_usd')
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
 _LARGEST_SEED = 2**32 - 1
 
@@ -89,7 +92,9 @@ class GraphConfig:
       instruction: sentence for the planner; '' for the task's own.
       cerebrum: planner.
       recipe: recipe file for the scripted planner; '' for none.
-      model: language model of the planner; '' for its default.
+      model, base_url, effort: language model of the planner, where its provider answers, how
+        much it thinks; '' for the defaults.
+      mcp_port: port for MCP clients on 127.0.0.1; None leaves it to the files.
       vla: policy; '' for the robot's default, 'none' for no vla node.
       vla_endpoint: address of a model server that already runs; '' for none.
       segmenter: what finds things in images; 'none' for no segmenter node.
@@ -103,7 +108,8 @@ class GraphConfig:
       image_size: longer side of the planner's pictures [px]; None leaves it to the files.
       text_only: give the planner words and numbers in place of pictures.
       memory_dirs: folders that the file tools may use besides the run.
-      max_tool_calls, max_seconds: what the planner may spend; None leaves it to the files.
+      max_tool_calls, max_seconds, max_turns, max_tokens, max_usd: what the planner may spend; None
+        leaves it to the files.
       params_file: one more ROS parameter file, read after the robot's; '' for none.
       parameters: parameters by node that beat the files, but not what is chosen above.
     """
@@ -117,6 +123,9 @@ class GraphConfig:
     cerebrum: str = 'scripted'
     recipe: str = ''
     model: str = ''
+    base_url: str = ''
+    effort: str = ''
+    mcp_port: int | None = None
     vla: str = ''
     vla_endpoint: str = ''
     segmenter: str = 'classical'
@@ -132,27 +141,28 @@ class GraphConfig:
     memory_dirs: tuple[str, ...] = ()
     max_tool_calls: int | None = None
     max_seconds: float | None = None
+    max_turns: int | None = None
+    max_tokens: int | None = None
+    max_usd: float | None = None
     params_file: str = ''
     parameters: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= _LARGEST_SEED:
             raise InvalidRequest(f'seed: expected 0 to {_LARGEST_SEED}, got {self.seed}')
-        if self.cerebrum not in known_cerebrums():
-            raise InvalidRequest(
-                f'unknown cerebrum {self.cerebrum!r}; known cerebrums: '
-                f'{", ".join(known_cerebrums())}'
-            )
-        if self.recipe and self.cerebrum != 'scripted':
+        check_name(self.cerebrum)
+        if self.recipe and self.cerebrum != SCRIPTED:
             raise InvalidRequest(
                 f'recipe: only the scripted cerebrum plays recipes, got cerebrum {self.cerebrum}'
             )
         if self.recipe and not pathlib.Path(self.recipe).expanduser().is_file():
             raise BadRecipe(f'recipe {self.recipe}: no such file')
-        if self.model and self.cerebrum == 'scripted':
-            raise InvalidRequest(
-                f'model: the scripted cerebrum uses no language model, got {self.model!r}'
-            )
+        for name in ('model', 'base_url', 'effort'):
+            if getattr(self, name) and self.cerebrum == SCRIPTED:
+                raise InvalidRequest(
+                    f'{name}: the scripted cerebrum uses no language model, got '
+                    f'{getattr(self, name)!r}; choose one that does with cerebrum'
+                )
         if self.params_file and not pathlib.Path(self.params_file).expanduser().is_file():
             raise InvalidRequest(f'params_file {self.params_file}: no such file')
         parts = [part for part in self.namespace.split('/') if part]
@@ -164,7 +174,7 @@ class GraphConfig:
         if self.camera_rate is not None and not 0 < self.camera_rate < math.inf:
             raise InvalidRequest(f'camera_rate: expected above 0 Hz, got {self.camera_rate}')
         ToolOptions(image_size=self.image_size, memory_dirs=self.memory_dirs)
-        for name in ('max_tool_calls', 'max_seconds'):
+        for name in LIMITS:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise InvalidRequest(f'{name}: expected 0 or above, got {value}')
@@ -231,6 +241,9 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'cerebrum': config.cerebrum,
             'recipe': _absolute(config.recipe) or None,
             'model': config.model or None,
+            'base_url': config.base_url or None,
+            'effort': config.effort or None,
+            'mcp_port': config.mcp_port,
             'output_dir': absolute or None,
             'overwrite': config.overwrite,
             'record': config.record,
@@ -241,10 +254,15 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             'image_size': config.image_size,
             'text_only': config.text_only or None,
             'memory_dirs': _memory_dirs(config) or None,
-            'max_tool_calls': config.max_tool_calls,
-            'max_seconds': None if config.max_seconds is None else float(config.max_seconds),
+            **{name: _limit(config, name) for name in LIMITS},
         },
     }
+    parameters = {
+        name: from_files[name]
+        | {key: value for key, value in chosen[name].items() if value is not None}
+        for name in NODES
+    }
+    _check_planner(parameters['agent'])
     peers = ['driver', *(['vla'] if with_vla else []), *(['recorder'] if config.record else [])]
     # A planner can begin without a segmenter: it may never ask for it, and loading takes time.
     others = ['segmenter'] if with_segmenter else []
@@ -253,8 +271,7 @@ def describe(config: GraphConfig) -> tuple[Process, ...]:
             name,
             module=f'rpent_ros.nodes.{name}',
             namespace=config.absolute_namespace,
-            parameters=from_files[name]
-            | {key: value for key, value in chosen[name].items() if value is not None},
+            parameters=parameters[name],
             after=tuple(peers) if name == 'agent' else (),
             ready_timeout=_READY_TIMEOUT_S[name],
             ends_run=name == 'agent',
@@ -321,59 +338,21 @@ def _memory_dirs(config: GraphConfig) -> list[str]:
     return [memory.text for memory in parsed]
 
 
-def config_dir() -> pathlib.Path:
-    """Folder of the parameter files: of the checkout, or of the installed package.
+def _limit(config: GraphConfig, name: str) -> float | None:
+    """A limit in the type of its parameter."""
+    value = getattr(config, name)
+    return float(value) if value is not None and name in ('max_seconds', 'max_usd') else value
+
+
+def _check_planner(parameters: Mapping[str, Any]) -> None:
+    """Refuse a planner that cannot work here.
 
     Raises:
-      InvalidRequest: neither is there.
+      RpentError: what is missing, and how to get it.
     """
-    checkout = pathlib.Path(__file__).resolve().parents[1] / 'config'
-    if checkout.is_dir():
-        return checkout
-    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
-        installed = pathlib.Path(prefix) / 'share' / 'rpent_ros' / 'config'
-        if prefix and installed.is_dir():
-            return installed
-    raise InvalidRequest(
-        f'parameter files: expected {checkout} or share/rpent_ros/config in AMENT_PREFIX_PATH; '
-        'is the package built and sourced?'
-    )
-
-
-def load_parameters(files: Sequence[pathlib.Path], node: str) -> dict[str, Any]:
-    """Parameters of one node from several files; later files win.
-
-    A file's sections are `/**` for all nodes, and `/**/<node>` or `<node>` for one.
-
-    Raises:
-      InvalidRequest: a file is no parameter file.
-    """
-    merged: dict[str, Any] = {}
-    for file in files:
-        if not file.is_file():
-            continue
-        try:
-            document = yaml.safe_load(file.read_text()) or {}
-            sections = [document.get(key) for key in ('/**', f'/**/{node}', node)]
-            for section in sections:
-                if section is not None:
-                    merged |= _flat(section['ros__parameters'] or {})
-        except (yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
-            raise InvalidRequest(
-                f'parameter file {file}: expected sections with ros__parameters, got {error!r}'
-            ) from None
-    return merged
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
-    """Nested sections as ROS names them: a.b.c."""
-    out: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            out |= _flat(value, f'{prefix}{key}.')
-        else:
-            out[f'{prefix}{key}'] = value
-    return out
+    names = [field.name for field in dataclasses.fields(LlmOptions)]
+    llm = LlmOptions(**{name: parameters[name] for name in names if name in parameters})
+    check_ready(str(parameters['cerebrum']), llm)
 
 
 def _absolute(path: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpent_ros import run_dir
+from rpent_ros.cerebrums.options import LlmOptions
 from rpent_ros.errors import ErrorCode
-from rpent_ros.session import Limits
+from rpent_ros.limits import Limits
 from rpent_ros.tools.options import ToolOptions
 
 # Codes that mean that the request itself was wrong; the robot has not been touched.
@@ -18,10 +19,17 @@ _USAGE = frozenset({
     ErrorCode.BAD_RECIPE,
     ErrorCode.BAD_OUTPUT_DIR,
     ErrorCode.RUN_ACTIVE,
+    ErrorCode.LLM_NO_KEY,
+    ErrorCode.LLM_NOT_INSTALLED,
+    ErrorCode.LLM_UNKNOWN_MODEL,
 })
+_LLM = frozenset(code for code in ErrorCode if code.name.startswith('LLM_'))
 _REASONS = {
     ErrorCode.TURN_LIMIT: 'turn_limit',
     ErrorCode.TIME_LIMIT: 'time_limit',
+    ErrorCode.TOKEN_LIMIT: 'token_limit',
+    ErrorCode.COST_LIMIT: 'cost_limit',
+    ErrorCode.NO_PROGRESS: 'no_progress',
     ErrorCode.CANCELED: 'cancelled',
 }
 
@@ -36,9 +44,11 @@ class RunConfig:
       output_dir: folder for everything that the run writes.
       overwrite: replace an earlier run there.
       run_id: names the run; '' makes one.
+      namespace: ROS namespace of the graph; '' for none.
       instruction: sentence for the planner; '' for the task's own.
       cerebrum: planner.
       recipe: recipe for the scripted planner; '' for none.
+      llm: the language model, for planners that use one.
       limits: what the planner may spend.
       options: what the tools give to the planner.
     """
@@ -51,9 +61,11 @@ class RunConfig:
     output_dir: str
     overwrite: bool = False
     run_id: str = ''
+    namespace: str = ''
     instruction: str = ''
     cerebrum: str = 'scripted'
     recipe: str = ''
+    llm: LlmOptions = dataclasses.field(default_factory=LlmOptions)
     limits: Limits = dataclasses.field(default_factory=Limits)
     options: ToolOptions = dataclasses.field(default_factory=ToolOptions)
 
@@ -69,8 +81,8 @@ class RunResult:
 
     Attributes:
       status: achieved, not_achieved, refused (wrong request) or failed (a component failed).
-      reason: why it ended: finished, turn_limit, time_limit, cancelled, interrupted, gave_up,
-        refused or component_failed.
+      reason: why it ended: finished, turn_limit, time_limit, token_limit, cost_limit, no_progress,
+        cancelled, interrupted, gave_up, refused, llm_failed or component_failed.
       claimed: status that the planner gave to finish; '' if it never called it.
       achieved: verdict of the task's own predicate, from the driver.
       privileged: a policy with privileged simulator state took part.
@@ -78,7 +90,7 @@ class RunResult:
       seconds: wall-clock time [s].
       code, message: number and sentence of what went wrong; OK and '' if achieved.
       bag: what the recorder says about the bag; None: not recorded.
-      details: task, instruction, planner, summary, usage, times.
+      details: task, instruction, planner, model, summary, usage, interrupts, times.
     """
 
     run_id: str
@@ -142,4 +154,6 @@ def reason_of(code: ErrorCode, started: bool, stop_reason: str) -> str:
         return _REASONS[code]
     if code == ErrorCode.BAD_RECIPE or (code in _USAGE and not started):
         return 'refused'
+    if code in _LLM:
+        return 'llm_failed'
     return 'component_failed'

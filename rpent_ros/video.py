@@ -20,7 +20,7 @@ from PIL import Image
 
 from rpent_ros import files, run_dir
 from rpent_ros.errors import InvalidRequest, UnknownCamera
-from rpent_ros.graph import load_parameters
+from rpent_ros.parameter_files import load_parameters
 from rpent_ros.robot import Robot, load_robot_package
 from rpent_ros.state_log import RecordedStates, last_episode
 from rpent_ros.tools import pictures

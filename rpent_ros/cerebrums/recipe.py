@@ -17,6 +17,7 @@ from typing import Any
 
 from rpent_ros import files
 from rpent_ros.errors import BadRecipe
+from rpent_ros.secrets import SECRETS
 
 FORMAT_VERSION = 1
 _HEADER = 'recipe'
@@ -96,27 +97,33 @@ class RecipeWriter:
         })  # fmt: skip
         self._write()
 
-    def end(self, *, code: str, steps: int | None) -> None:
-        """Note how the last call went.
+    def end(self, turn: int, *, code: str, steps: int | None) -> None:
+        """Note how a call went.
 
         Args:
+          turn: the call.
           code: name of its error code; OK if it did what was asked.
           steps: control steps that it took; None: unknown.
         """
-        self._lines[-1]['ok'] = code == 'OK'
+        line = self._line(turn)
+        line['ok'] = code == 'OK'
         if code != 'OK':
-            self._lines[-1]['code'] = code
+            line['code'] = code
         if steps is not None:
-            self._lines[-1]['steps'] = steps
+            line['steps'] = steps
         self._write()
 
-    def drop(self) -> None:
-        """Forget the last call: it was refused and did nothing."""
-        self._lines.pop()
+    def drop(self, turn: int) -> None:
+        """Forget a call: it was refused and did nothing."""
+        self._lines.remove(self._line(turn))
         self._write()
+
+    def _line(self, turn: int) -> dict[str, Any]:
+        return next(line for line in reversed(self._lines) if line.get('turn') == turn)
 
     def _write(self) -> None:
-        text = ''.join(json.dumps(line, allow_nan=False) + '\n' for line in self._lines)
+        lines = SECRETS.redact_all(self._lines)
+        text = ''.join(json.dumps(line, allow_nan=False) + '\n' for line in lines)
         files.write_bytes(self._path, text.encode())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from rpent_ros.cerebrums.base import CerebrumResult, Steering, Tools
 from rpent_ros.cerebrums.recipe import Recipe
 from rpent_ros.errors import ErrorCode
-from rpent_ros.session import Limits
+from rpent_ros.limits import Limits
 from rpent_ros.tools.result import ToolResult
 from rpent_ros.tools.toolkit import Claim
 
@@ -57,9 +57,17 @@ class ScriptedCerebrum:
         steering: Steering,
     ) -> CerebrumResult:
         """See `Cerebrum.solve`; the prompts are for language models and are not read."""
-        if self.recipe is not None:
-            return _play(self.recipe, toolkit, steering)
-        return _GoalPlan(toolkit, steering, self.instruction).solve()
+        try:
+            if self.recipe is not None:
+                return _play(self.recipe, toolkit, steering)
+            return _GoalPlan(toolkit, steering, self.instruction).solve()
+        except _Interrupted as interrupted:
+            # A script that went on would move the robot that somebody has just stopped.
+            return _claim(toolkit, 'stuck', f'the operator interrupted{interrupted}')
+
+
+class _Interrupted(Exception):
+    """Somebody has stopped the robot."""
 
 
 class _GoalPlan:
@@ -133,7 +141,7 @@ class _GoalPlan:
         return self._last
 
     def _finish(self, status: str, summary: str) -> CerebrumResult:
-        return _ended(self._toolkit.call('finish', {'status': status, 'summary': summary}))
+        return _claim(self._toolkit, status, summary)
 
 
 def _play(recipe: Recipe, toolkit: Tools, steering: Steering) -> CerebrumResult:
@@ -150,13 +158,19 @@ def _play(recipe: Recipe, toolkit: Tools, steering: Steering) -> CerebrumResult:
 
 
 def _acknowledge(toolkit: Tools, steering: Steering) -> None:
+    notice = steering.acknowledge()
+    if notice is not None:
+        raise _Interrupted(f': {notice.message}' if notice.message else '')
     for message in steering.take():
         toolkit.say(message, role='user', name='user')
         toolkit.say('this planner follows its script and cannot act on messages')
 
 
 def _finish(toolkit: Tools, success: bool, summary: str) -> CerebrumResult:
-    status = 'success' if success else 'failure'
+    return _claim(toolkit, 'success' if success else 'failure', summary)
+
+
+def _claim(toolkit: Tools, status: str, summary: str) -> CerebrumResult:
     return _ended(toolkit.call('finish', {'status': status, 'summary': summary}))
 
 

@@ -1,4 +1,4 @@
-"""The command line: `rpent run | demo | replay | render | test | doctor`.
+"""The command line: `rpent run | demo | replay | render | mcp | check-llm | ...`.
 
 Without a command the options are those of `run`, as in
 `python -m rpent_ros.cli.main --env libero --suite libero_object --task 2 --seed 0`.
@@ -19,6 +19,8 @@ COMMANDS = {
     'replay': ('rpent_ros.cli.replay', 'play a run again and compare the states, bit for bit'),
     'render': ('rpent_ros.cli.render', "make episode.mp4 from a run's logged states"),
     'test': ('rpent_ros.cli.test', 'run the tests'),
+    'mcp': ('rpent_ros.cli.mcp', 'offer the robot to Claude Code, Cursor or any MCP client'),
+    'check-llm': ('rpent_ros.cli.check_llm', 'check that a language model can drive the robot'),
     'doctor': ('rpent_ros.cli.doctor', 'check this machine'),
 }
 
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def usage() -> str:
     """What `rpent --help` prints."""
-    lines = [f'  {name:8s} {text}' for name, (_, text) in COMMANDS.items()]
+    lines = [f'  {name:9s} {text}' for name, (_, text) in COMMANDS.items()]
     return '\n'.join([
         'usage: rpent COMMAND [OPTIONS], and rpent COMMAND --help',
         '',

@@ -44,7 +44,14 @@ def parser(prog: str = 'rpent run') -> Parser:
         help="sentence for the planner (default: the task's own)")
     add('--cerebrum', default='scripted', metavar='NAME', help='planner (default: scripted)')
     add('--recipe', default='', metavar='FILE', help='tool calls for the scripted planner to play')
-    add('--model', default='', metavar='NAME', help="language model (default: the planner's)")
+    add('--model', default='', metavar='NAME',
+        help="language model, e.g. anthropic:claude-opus-4-8 (default: the planner's)")
+    add('--base-url', default='', metavar='URL',
+        help="where its provider answers (default: the vendor's address)")
+    add('--effort', default='', metavar='LEVEL',
+        help='how much it thinks: low, medium, high or max (default: its own)')
+    add('--mcp-port', type=integer, metavar='N',
+        help='port for MCP clients (default: a free one)')
     add('--vla', default='', metavar='NAME',
         help="policy, or none for no vla node (default: the robot's)")
     add('--vla-endpoint', default='', metavar='ADDRESS', help='model server that already runs')
@@ -65,6 +72,9 @@ def parser(prog: str = 'rpent run') -> Parser:
         help='folder that the file tools may use, DIR:ro for reading only; may be repeated')
     add('--max-tool-calls', type=integer, metavar='N', help='end the run after N tool calls')
     add('--max-seconds', type=number, metavar='S', help='end the run after S seconds')
+    add('--max-turns', type=integer, metavar='N', help='end the run after N answers of the model')
+    add('--max-tokens', type=integer, metavar='N', help='end the run after N tokens')
+    add('--max-usd', type=number, metavar='USD', help='end the run after so many US dollars')
     add('--physics', default='', metavar='NAME', help='how the simulator computes')
     add('--params-file', default='', metavar='FILE', help='ROS parameter file; beats others')
     add('--domain-id', type=integer, metavar='N',
@@ -94,6 +104,9 @@ def graph_config(options: argparse.Namespace) -> GraphConfig:
         cerebrum=options.cerebrum,
         recipe=options.recipe,
         model=options.model,
+        base_url=options.base_url,
+        effort=options.effort,
+        mcp_port=options.mcp_port,
         vla=options.vla,
         vla_endpoint=options.vla_endpoint,
         segmenter=options.segmenter,
@@ -108,6 +121,9 @@ def graph_config(options: argparse.Namespace) -> GraphConfig:
         memory_dirs=tuple(options.memory),
         max_tool_calls=options.max_tool_calls,
         max_seconds=options.max_seconds,
+        max_turns=options.max_turns,
+        max_tokens=options.max_tokens,
+        max_usd=options.max_usd,
         params_file=options.params_file,
     )
 

@@ -11,8 +11,9 @@ import time
 from typing import Any
 
 from rpent_ros import exit_codes, files, run_dir
+from rpent_ros.cli.child import Command
 from rpent_ros.cli.domain import claimed_domain
-from rpent_ros.cli.supervisor import Command, Supervisor
+from rpent_ros.cli.supervisor import Supervisor
 from rpent_ros.ending import Outcome, conclude, exit_code, shown, summary_lines
 from rpent_ros.graph import GraphConfig, Process, describe
 

@@ -6,25 +6,20 @@ wake the same selector, so nothing polls.
 
 from __future__ import annotations
 
-import collections
 import contextlib
-import dataclasses
-import json
 import os
 import pathlib
 import selectors
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO
+from typing import Protocol
 
+from rpent_ros.cli.child import Child, Command, is_ready_line
+from rpent_ros.cli.input_pipe import InputPipe
 from rpent_ros.ending import Outcome
 
-_READ_BYTES = 1 << 16
-_KEPT_LINES = 12
 # Signal, and how long it is given before the next stronger one is sent [s].  With the head start
 # of the process that ends the run, this stays under the five seconds in which an aborted run
 # promises to be gone.
@@ -34,28 +29,17 @@ _IMPATIENT_GRACE = 0.3
 _NO_SIGNAL = 0
 
 
-@dataclasses.dataclass(frozen=True)
-class Command:
-    """One process to run.
+class Person(Protocol):
+    """Somebody who steers a run while it goes on; called on the supervisor's loop."""
 
-    Attributes:
-      name: for messages; also the name of its log file.
-      argv: program and arguments.
-      after: names of processes that must be ready before this one is started.
-      announces: it prints a JSON line with "event": "transport_ready" when it is ready.
-      ready_timeout: how long that may take [s].
-      ends_run: when this process ends, the run has ended.
-      patience: how long it may take after a run that ended by itself [s]; 0.0: the usual time.
-    """
+    def fileno(self) -> int:
+        """A file that is readable when the person has said something."""
 
-    name: str
-    _: dataclasses.KW_ONLY
-    argv: Sequence[str]
-    after: tuple[str, ...] = ()
-    announces: bool = True
-    ready_timeout: float = 120.0
-    ends_run: bool = False
-    patience: float = 0.0
+    def attend(self) -> None:
+        """Take in what the person has said."""
+
+    def pressed(self) -> bool:
+        """SIGINT has come; True: it is dealt with, False: it shall end the run."""
 
 
 class Supervisor:
@@ -69,7 +53,8 @@ class Supervisor:
       on_ready: called with the name of a process that has become ready.
 
     Raises:
-      ValueError: a command waits for one that does not exist, or none ends the run.
+      ValueError: a command waits for one that does not exist, none ends the run, or several take
+        input.
     """
 
     def __init__(
@@ -89,14 +74,18 @@ class Supervisor:
             known.add(command.name)
         if sum(command.ends_run for command in self._commands) != 1:
             raise ValueError('expected exactly one command that ends the run')
+        if sum(command.stdin for command in self._commands) > 1:
+            raise ValueError('expected at most one command with stdin')
         self._log_dir = log_dir
         # Nodes that see this end when the supervisor is gone, even if it was killed.
         self._env = dict(os.environ if env is None else env)
         self._env['RPENT_PARENT_WATCH'] = str(os.getpid())
         self._on_line = on_line
         self._on_ready = on_ready
-        self._children: dict[str, _Child] = {}
+        self._children: dict[str, Child] = {}
         self._selector = selectors.DefaultSelector()
+        self._input = InputPipe(self._selector)
+        self._person: Person | None = None
         self._interrupts = 0
         self._failure = ''
         self._stopping = False
@@ -120,6 +109,7 @@ class Supervisor:
                 self._stop_all()
                 survivors = self._sweep()
                 last_line = self._last_line()
+                self._input.abandon()
                 for child in self._children.values():
                     child.close()
         return Outcome(
@@ -130,8 +120,28 @@ class Supervisor:
             last_line=last_line,
         )
 
+    def listen(self, person: Person) -> None:
+        """Let a person steer the run; called before `run`."""
+        self._person = person
+        self._selector.register(person.fileno(), selectors.EVENT_READ, person.attend)
+
+    def send(self, data: bytes) -> bool:
+        """Write to the process that takes input; False if it has ended or its input was closed.
+
+        Returns at once; what is sent before the process is started waits for it.
+        """
+        return self._input.send(data)
+
+    def close_input(self) -> None:
+        """Close that process's input after what has been sent."""
+        self._input.close()
+
+    def interrupt(self) -> None:
+        """End the run as Ctrl-C does."""
+        self._interrupts += 1
+
     @property
-    def _ending(self) -> _Child:
+    def _ending(self) -> Child:
         return next(c for c in self._children.values() if c.command.ends_run)
 
     def _last_line(self) -> str:
@@ -165,39 +175,43 @@ class Supervisor:
 
     def _start(self, command: Command) -> None:
         try:
-            child = _Child(command, self._log_dir / f'{command.name}.log', self._env)
+            child = Child(command, self._log_dir / f'{command.name}.log', self._env)
         except OSError as error:
             self._fail(f'{command.name} cannot be started: {error}')
             return
         self._children[command.name] = child
         self._selector.register(child.output, selectors.EVENT_READ, self._read_output(child))
         self._selector.register(child.exit_fd, selectors.EVENT_READ, self._note_exit(child))
+        if child.process.stdin is not None:
+            self._input.attach(child.process.stdin)
 
-    def _read_output(self, child: _Child) -> Callable[[], None]:
+    def _read_output(self, child: Child) -> Callable[[], None]:
         def read() -> None:
             lines = child.read()
             if lines is None:
                 self._selector.unregister(child.output)
                 return
             for line in lines:
-                if not child.ready and _is_ready_line(line):
+                if not child.ready and is_ready_line(line):
                     child.ready = True
                     self._on_ready(child.name)
                 self._on_line(child.name, line)
 
         return read
 
-    def _note_exit(self, child: _Child) -> Callable[[], None]:
+    def _note_exit(self, child: Child) -> Callable[[], None]:
         def note() -> None:
             self._selector.unregister(child.exit_fd)
             child.process.wait()
             self._drain(child)
+            if child.command.stdin:
+                self._input.abandon()
             if not child.command.ends_run and not self._stopping:
                 self._fail(child.describe_exit())
 
         return note
 
-    def _drain(self, child: _Child) -> None:
+    def _drain(self, child: Child) -> None:
         """Read what an ended process left in its pipe, without waiting for its own children."""
         if child.output not in self._selector.get_map():
             return
@@ -248,7 +262,7 @@ class Supervisor:
         self._climb(((signal.SIGINT, _HEAD_START),), ending)
         self._climb(_LADDER, everyone)
 
-    def _climb(self, ladder: Sequence[tuple[int, float]], children: Sequence[_Child]) -> None:
+    def _climb(self, ladder: Sequence[tuple[int, float]], children: Sequence[Child]) -> None:
         """Send each signal to those that still run and give them its time.
 
         Whoever presses Ctrl-C again does not want to wait: the times become short.
@@ -263,7 +277,7 @@ class Supervisor:
                 min(grace, _IMPATIENT_GRACE) if impatient else grace,
             )
 
-    def _gone_or_pressed(self, children: Sequence[_Child]) -> Callable[[], bool]:
+    def _gone_or_pressed(self, children: Sequence[Child]) -> Callable[[], bool]:
         before = self._interrupts
         return lambda: self._interrupts > before or not any(c.running for c in children)
 
@@ -291,7 +305,10 @@ class Supervisor:
         wakeup = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
 
         def note_signals() -> None:
-            self._interrupts += len(receiver.recv(64))
+            for number in receiver.recv(64):
+                pressed = number == signal.SIGINT and not self._stopping
+                if not (pressed and self._person is not None and self._person.pressed()):
+                    self._interrupts += 1
 
         self._selector.register(receiver, selectors.EVENT_READ, note_signals)
         try:
@@ -302,105 +319,6 @@ class Supervisor:
                 signal.signal(number, handler)
             receiver.close()
             sender.close()
-
-
-class _Child:
-    """A started process: its pipe, its log, and whether it has announced itself."""
-
-    def __init__(self, command: Command, log: pathlib.Path, env: Mapping[str, str]) -> None:
-        self.command = command
-        self.log_path = log
-        self.ready = not command.announces
-        self._last_lines: collections.deque[str] = collections.deque(maxlen=_KEPT_LINES)
-        self._rest = b''
-        self._log_failed = False
-        self._log: IO[bytes] = open(log, 'wb', buffering=0)  # noqa: SIM115
-        self.process = subprocess.Popen(
-            list(command.argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            bufsize=0,
-            env=dict(env),
-            start_new_session=True,
-        )
-        assert self.process.stdout is not None
-        self.output: IO[bytes] = self.process.stdout
-        self.exit_fd = os.pidfd_open(self.process.pid)
-        self.ready_deadline = time.monotonic() + command.ready_timeout
-
-    @property
-    def name(self) -> str:
-        return self.command.name
-
-    @property
-    def running(self) -> bool:
-        return self.process.returncode is None
-
-    @property
-    def last_line(self) -> str:
-        """The last line for people that it printed; '' if there was none."""
-        lines = [line for line in self._last_lines if line.strip() and not line.startswith('{')]
-        return lines[-1] if lines else ''
-
-    @property
-    def is_awaited(self) -> bool:
-        """Started, but not ready yet."""
-        return self.running and not self.ready
-
-    def read(self) -> list[str] | None:
-        """Complete lines that have come; None at the end of the output."""
-        data = os.read(self.output.fileno(), _READ_BYTES)
-        self._keep(data)
-        if not data:
-            return None
-        *lines, self._rest = (self._rest + data).split(b'\n')
-        text = [line.decode(errors='replace') for line in lines]
-        self._last_lines.extend(text)
-        return text
-
-    def _keep(self, data: bytes) -> None:
-        """Write to the log; a full disk must not end the watch over the processes."""
-        if self._log_failed:
-            return
-        try:
-            self._log.write(data)
-        except OSError as error:
-            self._log_failed = True
-            print(
-                f'{self.log_path} cannot be written: {error.strerror or error}; what {self.name} '
-                'prints is no longer kept',
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def signal_group(self, number: int) -> None:
-        """Send a signal to the process and to what it has started in its group."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)
-
-    def describe_exit(self) -> str:
-        code = self.process.returncode
-        how = f'was killed by {signal.Signals(-code).name}' if code < 0 else f'ended with {code}'
-        when = '' if self.ready else ' before it was ready'
-        return f'{self.name} {how}{when}{self._log_excerpt()}'
-
-    def describe_silence(self) -> str:
-        return (
-            f'{self.name} was not ready after {self.command.ready_timeout:g} s'
-            f'{self._log_excerpt()}'
-        )
-
-    def _log_excerpt(self) -> str:
-        lines = [line for line in self._last_lines if line.strip()]
-        if not lines:
-            return f'; it printed nothing to {self.log_path}'
-        return f'; the end of {self.log_path}:' + ''.join(f'\n  | {line}' for line in lines)
-
-    def close(self) -> None:
-        self.output.close()
-        self._log.close()
-        os.close(self.exit_fd)
 
 
 def processes_in_sessions(sessions: Iterable[int]) -> tuple[int, ...]:
@@ -418,12 +336,3 @@ def processes_in_sessions(sessions: Iterable[int]) -> tuple[int, ...]:
         if int(fields[3]) in wanted and fields[0] not in 'ZX':
             found.append(int(entry.name))
     return tuple(found)
-
-
-def _is_ready_line(line: str) -> bool:
-    if not line.startswith('{'):
-        return False
-    try:
-        return json.loads(line).get('event') == 'transport_ready'
-    except ValueError:
-        return False

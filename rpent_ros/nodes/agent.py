@@ -14,15 +14,17 @@ from typing import Any
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
+from rclpy.task import Future
 from std_msgs.msg import String
 
 from rpent_msgs.action import RunTask
-from rpent_msgs.srv import CallTool, ListTools
-from rpent_ros import events
+from rpent_msgs.srv import CallTool, Interrupt, ListTools
+from rpent_ros import commands, events
 from rpent_ros.agent import run_task
 from rpent_ros.cerebrums.base import Steering
 from rpent_ros.errors import (
     Canceled,
+    DeadlineExceeded,
     ErrorCode,
     RpentError,
     RunActive,
@@ -44,6 +46,7 @@ from rpent_ros.nodes.parameters import declare
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.nodes.recorder_client import RosRecorder
 from rpent_ros.nodes.segmenter_client import RosSegmenterClient
+from rpent_ros.nodes.serving import refused
 from rpent_ros.nodes.vla_client import RosVlaClient
 from rpent_ros.ports import EnvClient, VlaClient
 from rpent_ros.robot import load_robot_package
@@ -56,6 +59,8 @@ from rpent_ros.tools.result import ToolResult
 _PEER_WAIT_S = 2.0
 # How long a run may take to write its files once the process is told to end [s].
 _DRAIN_S = 2.5
+# How long an interrupt waits for the robot to hold still [s].
+_STANDSTILL_S = 5.0
 
 
 class AgentNode(Node):
@@ -109,6 +114,9 @@ class AgentNode(Node):
         self.create_service(
             CallTool, 'agent/call_tool', self._on_call_tool, callback_group=by_hand
         )
+        self.create_service(
+            Interrupt, 'agent/interrupt', self._on_interrupt, callback_group=by_hand
+        )
         self._server = ActionServer(
             self,
             RunTask,
@@ -161,7 +169,7 @@ class AgentNode(Node):
             run = self._begin(handle.request, handle)
         except RpentError as error:
             handle.abort()
-            return RunTask.Result(error_code=int(error.code), error_msg=str(error))
+            return refused(RunTask.Result(), error)
         feedback = FeedbackSink(handle.publish_feedback)
         result: RunResult = await self._work.awaited(
             lambda: self._run(run, feedback), self.executor
@@ -239,7 +247,44 @@ class AgentNode(Node):
         if run is None:
             self.get_logger().warning('user message ignored: no run is active')
             return
-        run.steering.push(message.data)
+        try:
+            said = commands.parse(message.data)
+        except RpentError as error:
+            self.get_logger().warning(f'user message ignored: {error}')
+            return
+        if isinstance(said, commands.Message):
+            run.steering.push(said.text)
+        elif isinstance(said, commands.Interrupt):
+            run.steering.interrupt(said.text)
+        elif isinstance(said, commands.Quit):
+            run.stop.set('cancelled')
+        elif isinstance(said, commands.Help):
+            self.get_logger().info(commands.HELP_TEXT)
+
+    async def _on_interrupt(
+        self, request: Interrupt.Request, response: Interrupt.Response
+    ) -> Interrupt.Response:
+        run = self._active
+        if run is None:
+            return refused(response, Unavailable('interrupt: no run is active; nothing to stop'))
+        interrupt = run.steering.interrupt(request.message)
+        settled = Future()
+
+        def wait() -> None:
+            interrupt.wait(_STANDSTILL_S)
+            settled.set_result(None)
+            self.executor.wake()
+
+        # The executor must stay free: the driver's answer to the cancel comes through it.
+        threading.Thread(target=wait, name='interrupt', daemon=True).start()
+        await settled
+        if interrupt.standstill_s is None:
+            return refused(response, DeadlineExceeded(
+                f'the tool that runs was told to stop and has not ended in {_STANDSTILL_S:g} s; '
+                'call driver/stop'
+            ))  # fmt: skip
+        response.tool, response.standstill_s = interrupt.tool, interrupt.standstill_s
+        return response
 
     def _begin(self, goal: RunTask.Goal, handle: Any) -> _ActiveRun:
         """Take the one place for a run.
@@ -256,7 +301,8 @@ class AgentNode(Node):
                 )
             if self._tool_active:
                 raise ToolBusy(f'{self._tool_active} is still running; wait for its result')
-            self._active = _ActiveRun(config, handle)
+            steering = Steering(interactive=self._p.interactive)
+            self._active = _ActiveRun(config, handle, steering=steering)
             return self._active
 
     def _run(self, run: _ActiveRun, feedback: FeedbackSink) -> RunResult:

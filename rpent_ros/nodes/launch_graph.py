@@ -30,7 +30,8 @@ from launch_ros.actions import Node
 
 from rpent_ros.ending import Outcome, conclude, summary_lines
 from rpent_ros.errors import InvalidRequest
-from rpent_ros.graph import GraphConfig, Process, config_dir, describe
+from rpent_ros.graph import GraphConfig, Process, describe
+from rpent_ros.parameter_files import config_dir
 from rpent_ros.run_dir import recipe_tag
 
 T = TypeVar('T')
@@ -44,9 +45,12 @@ _ARGUMENTS = {
     'task': ('0', 'Task of the suite.'),
     'seed': ('0', 'Initial state of the episode.'),
     'instruction': ('', "Sentence for the planner; empty: the task's own."),
-    'cerebrum': ('scripted', 'Planner, e.g. scripted.'),
+    'cerebrum': ('scripted', 'Planner: scripted, api or mcp.'),
     'recipe': ('', 'File of tool calls that the scripted planner plays; empty: none.'),
     'model': ('', "Language model of the planner; empty: the planner's default."),
+    'base_url': ('', "Where the model's provider answers; empty: the vendor's address."),
+    'effort': ('', 'How much the model thinks: low, medium, high, max; empty: its default.'),
+    'mcp_port': ('', 'Port for MCP clients on 127.0.0.1; empty: see agent.yaml.'),
     'vla': ('', "Policy; none: no vla node; empty: the robot's default."),
     'vla_endpoint': ('', 'Address of a model server that already runs; empty: none.'),
     'segmenter': ('classical', 'What finds things in images; none: no segmenter node.'),
@@ -62,6 +66,9 @@ _ARGUMENTS = {
     'memory_dirs': ('', 'Folders for the file tools besides the run, separated by commas.'),
     'max_tool_calls': ('', 'End the run after that many tool calls; empty: see agent.yaml.'),
     'max_seconds': ('', 'End the run after that many seconds; empty: see agent.yaml.'),
+    'max_turns': ('', 'End the run after that many answers of the model; empty: see agent.yaml.'),
+    'max_tokens': ('', 'End the run after that many tokens; empty: see agent.yaml.'),
+    'max_usd': ('', 'End the run after that many US dollars; empty: see agent.yaml.'),
     'params_file': ('', 'ROS parameter file that beats the others; empty: none.'),
     'rviz': ('false', 'Show cameras and frames in rviz.'),
     'python': ('python3', "Interpreter that has the robot's packages."),
@@ -125,8 +132,8 @@ def config_from(robot: str, values: dict[str, str]) -> GraphConfig:
         now = datetime.datetime.now().strftime('%Y%m%d-%H%M%S')
         tag = recipe_tag(values['suite'] or robot, task, seed)
         output_dir = str(pathlib.Path('runs') / f'{now}_{tag}')
-    same = ('suite', 'instruction', 'cerebrum', 'recipe', 'model', 'vla', 'vla_endpoint',
-            'segmenter', 'namespace', 'physics', 'params_file')  # fmt: skip
+    same = ('suite', 'instruction', 'cerebrum', 'recipe', 'model', 'base_url', 'effort', 'vla',
+            'vla_endpoint', 'segmenter', 'namespace', 'physics', 'params_file')  # fmt: skip
     texts: dict[str, Any] = {name: values[name] for name in same}
     return GraphConfig(
         robot,
@@ -142,6 +149,10 @@ def config_from(robot: str, values: dict[str, str]) -> GraphConfig:
         memory_dirs=tuple(text for text in values['memory_dirs'].split(',') if text),
         max_tool_calls=_optional(_whole, 'max_tool_calls', values['max_tool_calls']),
         max_seconds=_optional(_number, 'max_seconds', values['max_seconds']),
+        max_turns=_optional(_whole, 'max_turns', values['max_turns']),
+        max_tokens=_optional(_whole, 'max_tokens', values['max_tokens']),
+        max_usd=_optional(_number, 'max_usd', values['max_usd']),
+        mcp_port=_optional(_whole, 'mcp_port', values['mcp_port']),
         **texts,
     )
 

@@ -24,6 +24,7 @@ COMMON_RESULTS = {
     'seconds': 'wall-clock time of the call [s]',
     'seen': 'in text-only mode, in the place of pictures: things that stand out, as '
     'query_world_map lists them',
+    'hint': 'what to try, where the numbers alone do not say it',
     'images': 'pictures that come with the answer: camera, width and height [px]',
 }
 # Codes that every tool may answer with: the call is wrong, or a component has failed.

@@ -18,8 +18,8 @@ from robots.fake.env_server import FakeRobot  # noqa: E402
 from robots.fake.toolkit import TOOLS  # noqa: E402
 from rpent_msgs.action import RunTask  # noqa: E402
 from rpent_msgs.msg import AgentEvent, StepRecord  # noqa: E402
-from rpent_msgs.srv import CallTool, ListTools  # noqa: E402
-from rpent_ros.errors import ErrorCode, RpentError  # noqa: E402
+from rpent_msgs.srv import CallTool, Interrupt, ListTools  # noqa: E402
+from rpent_ros.errors import ErrorCode, RpentError, Unavailable  # noqa: E402
 from rpent_ros.nodes import convert  # noqa: E402
 from rpent_ros.nodes.agent import AgentNode  # noqa: E402
 from rpent_ros.nodes.client import ActionCaller, ServiceCaller  # noqa: E402
@@ -273,6 +273,52 @@ def test_user_messages_reach_the_planner(bench):
     eventually(lambda: b.events and b.events[-1].kind == 'run_finished')
     said = [json.loads(e.json)['text'] for e in b.events if e.kind == 'message']
     assert 'slowly, please' in said
+
+
+def test_an_interrupt_holds_the_robot_and_tells_the_planner(bench):
+    b = bench()
+    interrupt = ServiceCaller(b.node, Interrupt, 'agent/interrupt')
+    with pytest.raises(Unavailable, match=r'^interrupt: no run is active; nothing to stop$'):
+        interrupt.call(Interrupt.Request(), timeout_s=5.0)
+    answers = []
+
+    def stop(feedback):
+        if feedback.turn == 2 and not answers:
+            answers.append(None)
+            request = Interrupt.Request(message='leave it')
+            threading.Thread(
+                target=lambda: answers.append(interrupt.call(request, timeout_s=10.0))
+            ).start()
+
+    result = b.run_task.run(RunTask.Goal(), timeout_s=60.0, on_feedback=stop)
+    eventually(lambda: len(answers) == 2)
+    assert answers[1].tool == 'pi0_pick'
+    assert 0 < answers[1].standstill_s < 5
+    assert (result.claimed, result.achieved) == ('stuck', False)
+    eventually(lambda: any(e.kind == 'interrupt' for e in b.events))
+
+
+@pytest.mark.parametrize('text', ['/stop leave it', 'STOP!'])
+def test_stop_as_a_message_interrupts(bench, text):
+    b = bench()
+    eventually(lambda: b.messages.get_subscription_count() == 1)
+    said = String(data=text)
+    result = b.run_task.run(
+        RunTask.Goal(), timeout_s=60.0,
+        on_feedback=lambda f: f.turn == 2 and b.messages.publish(said),
+    )  # fmt: skip
+    assert (result.claimed, result.achieved) == ('stuck', False)
+
+
+def test_quit_as_a_message_ends_the_run(bench):
+    b = bench()
+    eventually(lambda: b.messages.get_subscription_count() == 1)
+    result = b.run_task.run(
+        RunTask.Goal(), timeout_s=60.0,
+        on_feedback=lambda f: f.turn == 2 and b.messages.publish(String(data='/quit')),
+    )  # fmt: skip
+    assert result.error_code == ErrorCode.CANCELED
+    assert result.error_msg.startswith('the run was cancelled ')
 
 
 def test_autorun(bench):

@@ -1,10 +1,17 @@
 """A fake robot in this process, for tests of the agent."""
 
+import dataclasses
+
 import pytest
 
+from rpent_ros.agent import run_task
+from rpent_ros.cerebrums.base import CerebrumResult
 from rpent_ros.driver import DriverCore
 from rpent_ros.errors import ErrorCode
 from rpent_ros.local_env import LocalEnv
+from rpent_ros.run import RunConfig
+from rpent_ros.session import StopFlag
+from rpent_ros.tools.options import ToolOptions
 from rpent_ros.tools.reference import COMMON_CODES, COMMON_RESULTS
 
 
@@ -64,3 +71,60 @@ def checked(toolkit):
         return result
 
     return checked_call
+
+
+class Listener:
+    """Keeps what a run tells."""
+
+    def __init__(self):
+        self.events = []
+        self.dumps = []
+
+    def event(self, event):
+        self.events.append(event)
+
+    def step(self, run_id, dump):
+        self.dumps.append((run_id, dump))
+
+    def kinds(self):
+        return [event.kind for event in self.events]
+
+
+class Planner:
+    """A cerebrum made of one function of the tools."""
+
+    name = 'test'
+
+    def __init__(self, solve):
+        self._solve = solve
+
+    def solve(self, system_prompt, user_message, toolkit, limits, steering):
+        self.prompts = (system_prompt, user_message)
+        answer = self._solve(toolkit)
+        return answer if isinstance(answer, CerebrumResult) else CerebrumResult(None)
+
+
+@pytest.fixture
+def config(tmp_path):
+    return RunConfig(
+        'fake', suite='fake_pick', task=0, seed=1, output_dir=str(tmp_path / 'run'),
+        options=ToolOptions(image_size=0),
+    )
+
+
+@pytest.fixture
+def listener():
+    return Listener()
+
+
+@pytest.fixture
+def run(config, env, vla, listener):
+    def go(planner=None, *, stop=None, vla=vla, **changes):
+        more = {k: changes.pop(k) for k in ('recorder', 'steering') if k in changes}
+        return run_task(
+            dataclasses.replace(config, **changes), env, vla, listener, stop or StopFlag(),
+            cerebrum=planner and Planner(planner), **more,
+        )  # fmt: skip
+
+    go.config = config
+    return go

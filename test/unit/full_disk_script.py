@@ -127,7 +127,7 @@ def recipe():
     writer = RecipeWriter(folder / 'r.jsonl', {'robot': 'fake'})
     writer.begin(1, 'release', {})
     fill()
-    said = failure(lambda: writer.end(code='OK', steps=1))
+    said = failure(lambda: writer.end(1, code='OK', steps=1))
     return {'said': said, 'names': sorted(p.name for p in folder.iterdir())}
 
 

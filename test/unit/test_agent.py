@@ -9,73 +9,14 @@ import pytest
 import yaml
 
 from rpent_ros import __version__, events
-from rpent_ros.agent import run_task
 from rpent_ros.cerebrums import recipe
 from rpent_ros.cerebrums.base import CerebrumResult, Steering
 from rpent_ros.errors import BadArguments, BagFailed, ErrorCode, PeerDied
-from rpent_ros.run import RunConfig
-from rpent_ros.session import Limits, StopFlag
-from rpent_ros.tools.options import ToolOptions
+from rpent_ros.limits import Limits
+from rpent_ros.session import StopFlag
 from rpent_ros.tools.toolkit import Claim
 
 SENTENCE = 'pick up the red cube and place it in the bin'
-
-
-class Listener:
-    """Keeps what a run tells."""
-
-    def __init__(self):
-        self.events = []
-        self.dumps = []
-
-    def event(self, event):
-        self.events.append(event)
-
-    def step(self, run_id, dump):
-        self.dumps.append((run_id, dump))
-
-    def kinds(self):
-        return [event.kind for event in self.events]
-
-
-class Planner:
-    """A cerebrum made of one function of the tools."""
-
-    name = 'test'
-
-    def __init__(self, solve):
-        self._solve = solve
-
-    def solve(self, system_prompt, user_message, toolkit, limits, steering):
-        self.prompts = (system_prompt, user_message)
-        answer = self._solve(toolkit)
-        return answer if isinstance(answer, CerebrumResult) else CerebrumResult(None)
-
-
-@pytest.fixture
-def config(tmp_path):
-    return RunConfig(
-        'fake', suite='fake_pick', task=0, seed=1, output_dir=str(tmp_path / 'run'),
-        options=ToolOptions(image_size=0),
-    )
-
-
-@pytest.fixture
-def listener():
-    return Listener()
-
-
-@pytest.fixture
-def run(config, env, vla, listener):
-    def go(planner=None, *, stop=None, vla=vla, **changes):
-        more = {k: changes.pop(k) for k in ('recorder', 'steering') if k in changes}
-        return run_task(
-            dataclasses.replace(config, **changes), env, vla, listener, stop or StopFlag(),
-            cerebrum=planner and Planner(planner), **more,
-        )  # fmt: skip
-
-    go.config = config
-    return go
 
 
 def text(result, name):
@@ -113,12 +54,12 @@ def test_files_of_a_run(run):
     assert config['instruction'] == SENTENCE
     assert len(config['reset']['initial_state_sha256']) == 64
     assert config['policy'] == {'name': 'cheating', 'privileged': True, 'horizon': 10}
-    assert config['limits'] == {'max_tool_calls': 100, 'max_seconds': 1200.0}
+    assert config['limits'] == dataclasses.asdict(Limits())
     assert 'python' in config['versions']
     transcript = read(result, 'transcript_fake_pick_t0_s1.json')
     roles = [m['role'] for m in transcript['messages']]
-    assert roles[:4] == ['system', 'user', 'assistant', 'tool']
-    assert SENTENCE in transcript['messages'][1]['text']
+    assert roles[:5] == ['warning', 'system', 'user', 'assistant', 'tool']
+    assert SENTENCE in transcript['messages'][2]['text']
     assert transcript['result']['achieved'] is True
     log = text(result, 'run.log')
     assert 'pi0_pick prompt=pick up the red cube -> ok' in log
@@ -279,7 +220,7 @@ def test_keyboard_interrupt_is_recorded_and_passed_on(run, config):
         (
             {'cerebrum': 'genius'},
             ErrorCode.INVALID_REQUEST,
-            "unknown cerebrum 'genius'; known cerebrums: scripted",
+            "unknown cerebrum 'genius'; known cerebrums: scripted, api, mcp",
         ),
         (
             {'recipe': '/nowhere.jsonl'},

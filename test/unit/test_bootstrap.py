@@ -3,6 +3,7 @@
 import io
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import threading
@@ -284,7 +285,8 @@ def test_named_python_is_the_only_candidate(programs: dict[str, str]) -> None:
 
 def names_in(path: pathlib.Path) -> set[str]:
     lines = [line.split('#')[0].strip() for line in path.read_text().splitlines()]
-    return {line.split('==')[0].lower() for line in lines if line}
+    names = (re.split(r'[=\[]', line)[0] for line in lines if line)
+    return {name.lower().replace('_', '-') for name in names}
 
 
 @pytest.mark.parametrize('spec', LOCKS, ids=lambda spec: spec.name)

@@ -55,7 +55,7 @@ FAKE = ['run', '--env', 'fake', '--suite', 'fake_pick']
         (
             ['fly'],
             "rpent: unknown command 'fly'; known commands: run, demo, replay, render, test, "
-            'doctor',
+            'mcp, check-llm, doctor',
         ),
         (
             ['render', '/no/folder'],
@@ -124,9 +124,8 @@ def test_output_folder_that_cannot_be_written(capsys: pytest.CaptureFixture[str]
 
 def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main_module.main(['--help']) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[2:8]] == list(
-        main_module.COMMANDS
-    )
+    lines = capsys.readouterr().out.splitlines()[2 : 2 + len(main_module.COMMANDS)]
+    assert [line.split()[0] for line in lines] == list(main_module.COMMANDS)
     assert main_module.main([]) == 2
 
 

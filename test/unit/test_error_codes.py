@@ -80,6 +80,22 @@ PROVOKED = {
         'unit/test_perception.py::test_read_image_shows_colour_pictures_of_this_run_only',
     ErrorCode.BAG_FAILED: 'unit/test_bag.py::test_verify_refuses_a_flipped_bit',
     ErrorCode.NOT_RECORDING: 'nodes/test_recorder.py::test_refusals',
+    ErrorCode.TOKEN_LIMIT: 'unit/test_budget.py::test_a_limit_of_the_model_ends_the_run',
+    ErrorCode.COST_LIMIT: 'unit/test_budget.py::test_a_limit_of_the_model_ends_the_run',
+    ErrorCode.NO_PROGRESS:
+        'unit/test_progress.py::test_the_planner_is_told_and_then_the_run_ends',
+    ErrorCode.LLM_NO_KEY: 'unit/test_check_llm.py::test_no_key',
+    ErrorCode.LLM_BAD_KEY: 'unit/test_api_faults.py::test_a_key_that_is_not_accepted',
+    ErrorCode.LLM_UNKNOWN_MODEL: 'unit/test_api_faults.py::test_a_model_that_does_not_exist',
+    ErrorCode.LLM_UNREACHABLE: 'unit/test_api_faults.py::test_nobody_at_the_address',
+    ErrorCode.LLM_FAILED:
+        'unit/test_api_faults.py::test_what_does_not_pass_ends_in_one_sentence',
+    ErrorCode.LLM_REFUSED: 'unit/test_api_runs.py::test_a_refusal',
+    ErrorCode.LLM_NO_TOOLS: 'unit/test_check_llm.py::test_what_a_model_cannot_do',
+    ErrorCode.LLM_NO_VISION: 'unit/test_api_runs.py::test_pictures_that_are_refused',
+    ErrorCode.LLM_CONTEXT_FULL:
+        'unit/test_api_runs.py::test_a_conversation_that_is_too_long_without_them',
+    ErrorCode.LLM_NOT_INSTALLED: 'unit/test_api_ids.py::test_a_library_that_is_missing',
 }  # fmt: skip
 
 

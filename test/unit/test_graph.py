@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from rpent_ros.errors import RpentError
-from rpent_ros.graph import GraphConfig, Process, describe, load_parameters
+from rpent_ros.graph import GraphConfig, Process, describe
+from rpent_ros.parameter_files import load_parameters
 
 FAKE = {'suite': 'fake_pick', 'task': 1, 'seed': 7}
 

@@ -70,9 +70,9 @@ def test_bad_lines(tmp_path, text, message):
 def test_what_is_written_is_read_back(tmp_path):
     writer = recipe.RecipeWriter(tmp_path / 'r.jsonl', {'robot': 'fake', 'seed': 3})
     writer.begin(2, 'move_to', {'xyz': [0.1 + 0.2, 0.0, 1.0]})
-    writer.end(code='NOT_REACHED', steps=12)
+    writer.end(2, code='NOT_REACHED', steps=12)
     writer.begin(3, 'release', {})
-    writer.drop()
+    writer.drop(3)
     writer.begin(5, 'release', {})
     loaded = recipe.load(tmp_path / 'r.jsonl')
     assert dict(loaded.facts) == {'robot': 'fake', 'seed': 3}
@@ -103,4 +103,4 @@ def test_unknown_tool(tmp_path):
 def test_unknown_cerebrum():
     with pytest.raises(InvalidRequest) as error:
         make_cerebrum('oracle')
-    assert str(error.value) == "unknown cerebrum 'oracle'; known cerebrums: scripted"
+    assert str(error.value) == "unknown cerebrum 'oracle'; known cerebrums: scripted, api, mcp"

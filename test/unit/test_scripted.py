@@ -5,7 +5,7 @@ import pytest
 from rpent_ros.cerebrums.base import Steering
 from rpent_ros.cerebrums.scripted import ScriptedCerebrum, pick_clause
 from rpent_ros.errors import ErrorCode
-from rpent_ros.session import Limits
+from rpent_ros.limits import Limits
 from rpent_ros.tools.result import ToolResult
 
 
