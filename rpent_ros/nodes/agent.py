@@ -13,7 +13,6 @@ from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
 from rclpy.task import Future
 from std_msgs.msg import String
 
@@ -42,6 +41,7 @@ from rpent_ros.nodes.agent_messages import (
 from rpent_ros.nodes.agent_parameters import AgentParameters
 from rpent_ros.nodes.env_client import env_client_of
 from rpent_ros.nodes.main_thread import MainThread
+from rpent_ros.nodes.node import Node
 from rpent_ros.nodes.parameters import declare
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.nodes.recorder_client import RosRecorder
@@ -161,7 +161,6 @@ class AgentNode(Node):
     def destroy_node(self) -> None:
         """End the run and the node."""
         self.drain()
-        self._server.destroy()
         super().destroy_node()
 
     async def _on_run_task(self, handle: Any) -> RunTask.Result:

@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 import rclpy.callback_groups
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from rpent_msgs.action import ExecuteChunk, MoveTo
@@ -33,6 +32,7 @@ from rpent_ros.nodes import convert
 from rpent_ros.nodes.driver_parameters import DriverParameters
 from rpent_ros.nodes.driver_topics import DriverTopics
 from rpent_ros.nodes.main_thread import MainThread
+from rpent_ros.nodes.node import Node
 from rpent_ros.nodes.parameters import declare, others
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.robot import Robot, load_robot_package

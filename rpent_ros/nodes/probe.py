@@ -18,7 +18,6 @@ import time
 from typing import Any
 
 import rclpy
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 from sensor_msgs.msg import Image
@@ -27,6 +26,7 @@ from std_srvs.srv import Trigger
 from rpent_msgs.msg import StepRecord
 from rpent_ros.errors import RpentError, Unavailable
 from rpent_ros.nodes.client import ServiceCaller
+from rpent_ros.nodes.node import Node
 from rpent_ros.nodes.process import SpinThread, prepare_environment, run_node
 
 SIZE = 256

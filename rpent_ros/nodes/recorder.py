@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 from rpent_msgs.srv import StartRecording, StopRecording
 from rpent_ros.bag import BagSummary, Recording, load_definition
 from rpent_ros.errors import BagFailed, Busy, NotRecording, RpentError
+from rpent_ros.nodes.node import Node
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import run_node
 from rpent_ros.nodes.recorder_topics import (

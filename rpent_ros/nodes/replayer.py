@@ -12,11 +12,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from rclpy.node import Node
-
 from rpent_ros import files, run_dir
 from rpent_ros.errors import Canceled, ErrorCode, InvalidRequest, RpentError
 from rpent_ros.nodes.env_client import env_client_of
+from rpent_ros.nodes.node import Node
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.replay.actions import play_actions

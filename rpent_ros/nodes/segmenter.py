@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
 
 from rpent_msgs.srv import DescribeSegmenter, ObserveLabels, Segment
 from rpent_ros.contracts.labels import LabelImage
@@ -24,6 +23,7 @@ from rpent_ros.nodes import convert
 from rpent_ros.nodes.client import ServiceCaller
 from rpent_ros.nodes.main_thread import MainThread
 from rpent_ros.nodes.model import load_model
+from rpent_ros.nodes.node import Node
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.segmentation.base import Segmenter, UsesLabels

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.node import Node
 from rclpy.serialization import serialize_message
 
 from rpent_msgs.msg import Scene as SceneMsg
@@ -38,6 +37,7 @@ from rpent_ros.nodes.client import ServiceCaller
 from rpent_ros.nodes.driver_topics import LATCHED_QOS
 from rpent_ros.nodes.main_thread import MainThread
 from rpent_ros.nodes.model import load_model
+from rpent_ros.nodes.node import Node
 from rpent_ros.nodes.parameters import declare, parameter
 from rpent_ros.nodes.process import Shutdown, run_node
 from rpent_ros.nodes.scene_waiter import SceneWaiter

@@ -9,7 +9,6 @@ import pytest
 pytestmark = pytest.mark.ros
 rclpy = pytest.importorskip('rclpy')
 
-from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
@@ -24,6 +23,7 @@ from rpent_ros.nodes import convert  # noqa: E402
 from rpent_ros.nodes.agent import AgentNode  # noqa: E402
 from rpent_ros.nodes.client import ActionCaller, ServiceCaller  # noqa: E402
 from rpent_ros.nodes.driver import DriverNode  # noqa: E402
+from rpent_ros.nodes.node import Node  # noqa: E402
 from rpent_ros.nodes.process import Shutdown, SpinThread, prepare_environment  # noqa: E402
 
 NAMESPACE = '/agent_test'
@@ -83,7 +83,7 @@ class Bench:
 def bench(tmp_path, cheating_vla, capsys):
     prepare_environment()
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=83)
+    rclpy.init(context=context)
     robot = FakeRobot(image_size=64, step_seconds=0.002)
     benches = []
 
@@ -332,7 +332,7 @@ def test_autorun(bench):
 def test_a_missing_driver_is_named(tmp_path, cheating_vla):
     prepare_environment()
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=84)
+    rclpy.init(context=context)
     robot = FakeRobot(image_size=64)
     overrides = [
         Parameter(name, value=value)

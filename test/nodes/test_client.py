@@ -11,10 +11,10 @@ import pytest
 from rpent_ros.errors import DeadlineExceeded, PeerDied, Unavailable
 
 rclpy = pytest.importorskip('rclpy')
-from rclpy.node import Node  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from rpent_ros.nodes.client import ServiceCaller  # noqa: E402
+from rpent_ros.nodes.node import Node  # noqa: E402
 from rpent_ros.nodes.process import SpinThread  # noqa: E402
 
 pytestmark = pytest.mark.ros

@@ -25,7 +25,6 @@ from rpent_ros.policies.oracle.policy import OraclePolicy
 
 rclpy = pytest.importorskip('rclpy')
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
-from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
 from robots.fake.env_server import FakeRobot  # noqa: E402
@@ -33,6 +32,7 @@ from rpent_msgs.msg import Scene as SceneMsg  # noqa: E402
 from rpent_msgs.srv import DescribeDriver  # noqa: E402
 from rpent_ros.nodes import convert  # noqa: E402
 from rpent_ros.nodes.driver_topics import LATCHED_QOS  # noqa: E402
+from rpent_ros.nodes.node import Node  # noqa: E402
 from rpent_ros.nodes.process import Shutdown  # noqa: E402
 from rpent_ros.nodes.vla import VlaNode  # noqa: E402
 from rpent_ros.nodes.vla_client import RosVlaClient  # noqa: E402
