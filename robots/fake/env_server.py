@@ -142,7 +142,7 @@ class FakeRobot:
     def observe(self) -> Observation:
         """The present state."""
         world = self._world
-        finger = world.width / 2
+        finger, finger_speed = world.width / 2, world.width_speed / 2
         return Observation(
             0,
             frame_id=BASE_FRAME,
@@ -154,7 +154,7 @@ class FakeRobot:
             ]),
             joint_names=('slide_x', 'slide_y', 'slide_z', 'finger_left', 'finger_right'),
             joint_positions=np.array([*world.position, finger, -finger]),
-            joint_velocities=np.array([*world.velocity, 0.0, 0.0]),
+            joint_velocities=np.array([*world.velocity, finger_speed, -finger_speed]),
             ee_pose=self._tool_pose(),
             ee_twist=np.concatenate([world.velocity, world.spin]),
             gripper_width=world.width,

@@ -104,7 +104,7 @@ class _GoalPlan:
         if not self._call('pi0_pick', prompt=prompt).ok or self._over:
             return False
         self._raise_by(CARRY_HEIGHT)
-        return not self._over
+        return not self._over and self._last.data.get('holding') is not False
 
     def _retreat(self) -> None:
         if not self._over:

@@ -80,6 +80,17 @@ def test_pick_carry_place():
     assert result.finish.summary == f'"{PICK_AND_PLACE}" is done, says the last result'
 
 
+def test_an_empty_hand_places_nothing():
+    lost = ToolResult(data={'holding': False})
+    unknown = ToolResult(data={'holding': None})
+    tools = Tools(PICK_AND_PLACE, move_to=[lost, ToolResult(), unknown], pi0_doubled=[DONE])
+    assert solve(tools).finish.status == 'success'
+    assert [name for name, _ in tools.calls] == [
+        'view_env_state', 'pi0_pick', 'move_to',
+        'release', 'move_to', 'pi0_pick', 'move_to', 'pi0_doubled', 'finish',
+    ]  # fmt: skip
+
+
 def test_the_carry_stays_below_the_ceiling():
     tools = Tools(PICK_AND_PLACE, z=0.55, pi0_doubled=[DONE])
     solve(tools)
