@@ -27,7 +27,12 @@ CEILING_MARGIN = 0.02
 
 _PICK_AND_PLACE = re.compile(r'^(pick up .+?) and (?:place|put) it .+$', re.IGNORECASE)
 # After these, trying again makes no sense.
-_HOPELESS = frozenset({ErrorCode.EPISODE_OVER, ErrorCode.STOPPED, ErrorCode.NOT_RESET})
+_HOPELESS = frozenset({
+    ErrorCode.EPISODE_OVER,
+    ErrorCode.STOPPED,
+    ErrorCode.NOT_RESET,
+    ErrorCode.BAD_INSTRUCTION,
+})
 
 
 def pick_clause(sentence: str) -> str | None:

@@ -22,6 +22,8 @@ from rpent_ros.tools.result import ToolResult
 class Trace:
     """What happened so far in one skill: heights [m] of the tool, steps, flags.
 
+    `privileged` is true once a policy was asked that knows what no real robot does.
+
     `carrying` is true while something is held that the skill began with, or has lifted.
     """
 
@@ -122,9 +124,10 @@ class Skills:
         if stopped_by in ('success', 'lifted'):
             return ToolResult(data=data)
         s = self.settings
+        ended = f'{trace.message}; ' if trace.message else ''
         return ToolResult(
             ErrorCode.NOT_GRASPED,
-            f'pi0_pick: no object was lifted in {trace.steps} control steps: expected '
+            f'pi0_pick: {ended}no object was lifted in {trace.steps} control steps: expected '
             f'{s.grasp()}, got {Grip.of(trace.now)}; went down {trace.descent:.3f} m (at least '
             f'{s.min_descent:.3f}), then up {trace.lift:.3f} m (at least {s.min_lift:.3f})',
             {**data, **report.hint(ErrorCode.NOT_GRASPED)},
@@ -148,7 +151,7 @@ class Skills:
                 f'expected {self.settings.grasp()}, got {Grip.of(trace.now)}',
                 {**data, **report.hint(ErrorCode.NOT_GRASPED)},
             )
-        message = ''
+        message = f'pi0_doubled: {trace.message}' if trace.message else ''
         if stopped_by == 'max_chunks':
             message = (
                 f'pi0_doubled: {trace.steps} control steps were executed without a verdict; '
@@ -172,6 +175,8 @@ class Skills:
                 return 'cancelled'
             try:
                 observation = self._look()
+                # Also a refusal says something about the scene.
+                trace.privileged = trace.privileged or self.policy.privileged
                 inference = self.vla.infer(observation, prompt, session=self.session)
                 result = self.env.execute_chunk(
                     inference.chunk,
@@ -188,7 +193,9 @@ class Skills:
                 return 'error'
             if trace.ended:
                 # A chunk cut short by the end of the episode is no failure of the skill.
-                if trace.code == ErrorCode.EPISODE_OVER or trace.now.success:
+                if trace.code == ErrorCode.EPISODE_OVER:
+                    trace.code = ErrorCode.OK
+                if trace.now.success:
                     trace.code, trace.message = ErrorCode.OK, ''
                 return 'success' if trace.now.success else 'episode_over'
             if trace.code != ErrorCode.OK:
@@ -274,7 +281,7 @@ class Skills:
             'clamps': report.describe_clamps(trace.clamps),
             **report.describe_episode(trace.now),
         }
-        if trace.privileged or self.policy.privileged:
+        if trace.privileged:
             # Said in every result: a real robot could not have done this.
             data['privileged'] = True
         return data

@@ -12,7 +12,8 @@ from rpent_ros import __version__, events
 from rpent_ros.agent import run_task
 from rpent_ros.cerebrums import recipe
 from rpent_ros.cerebrums.base import CerebrumResult, Steering
-from rpent_ros.errors import BadArguments, BagFailed, ErrorCode, PeerDied
+from rpent_ros.ending import summary_lines
+from rpent_ros.errors import BadArguments, BadInstruction, BagFailed, ErrorCode, PeerDied
 from rpent_ros.run import RunConfig
 from rpent_ros.session import Limits, StopFlag
 from rpent_ros.tools.options import ToolOptions
@@ -141,9 +142,54 @@ def test_a_pick_that_never_works_ends_in_failure(run, vla):
     result = run()
     assert (result.status, result.claimed, result.achieved) == ('not_achieved', 'failure', False)
     assert (result.code, result.exit_code) == (ErrorCode.NOT_ACHIEVED, 1)
-    assert result.message == (
-        "the task's predicate does not hold; the planner claimed failure"
+    assert result.message.startswith(
+        "the task's predicate does not hold; the planner claimed failure: "
+        f'"{SENTENCE}" is not done: pi0_pick: no object was lifted in '
     )
+
+
+def test_a_sentence_that_the_policy_refuses_moves_nothing(run, vla, env):
+    vla.error = BadInstruction("oracle: 'the fridge' could be nothing here; objects: cube_1")
+    result = run(instruction='pick up the fridge and place it in the bin')
+    assert (result.status, result.claimed, result.exit_code) == ('not_achieved', 'stuck', 1)
+    assert (result.steps, env.observe().step) == (0, 0)
+    calls = [m['tool'] for m in read(result, 'transcript_fake_pick_t0_s1.json')['messages']
+             if m['role'] == 'assistant']  # fmt: skip
+    assert calls == ['view_env_state', 'pi0_pick', 'finish']
+    assert result.message == (
+        "the task's predicate does not hold; the planner claimed stuck: "
+        '"pick up the fridge and place it in the bin" is not done: '
+        "oracle: 'the fridge' could be nothing here; objects: cube_1"
+    )
+    assert result.message in summary_lines(pathlib.Path(result.output_dir), result.to_json())
+
+
+def test_a_run_out_of_steps_says_so(run, robot, vla):
+    robot._max_episode_steps = 30
+    result = run()
+    assert (result.status, result.claimed, result.steps) == ('not_achieved', 'failure', 30)
+    assert result.message.startswith(
+        "the episode ended at its limit of 30 control steps; the task's predicate does not hold; "
+        f'the planner claimed failure: "{SENTENCE}" is not done: pi0_pick: the step limit ended '
+        'episode 1 after 30 control steps; no object was lifted in 30 control steps: '
+    )
+
+
+def test_a_long_excuse_is_cut(run):
+    result = run(lambda tools: tools.call('finish', {'status': 'stuck', 'summary': 'why ' * 200}))
+    assert result.message.endswith('why why ...')
+    assert len(result.message) < 500
+
+
+def test_privileged_only_if_the_policy_was_asked(run, vla):
+    def look_and_move(tools):
+        tools.call('move_to', {'xyz': [0.45, 0.0, 0.3]})
+        tools.call('finish', {'status': 'failure', 'summary': 'moved'})
+
+    assert run(look_and_move).privileged is False
+    vla.error = BadInstruction('what?')
+    asked = run(output_dir=run.config.output_dir + '2')
+    assert asked.privileged is True
 
 
 def test_a_recipe_repeats_a_run_exactly(run, robot, tmp_path):

@@ -123,6 +123,7 @@ def test_three_attempts_and_the_reason():
     ('answer', 'status'),
     [
         (ToolResult(ErrorCode.STOPPED, 'stopped by a person'), 'stuck'),
+        (ToolResult(ErrorCode.BAD_INSTRUCTION, 'what is a fridge?'), 'stuck'),
         (ToolResult(ErrorCode.EPISODE_OVER, 'the step limit'), 'stuck'),
         (ToolResult(ErrorCode.OK, '', {'truncated': True}), 'failure'),
     ],

@@ -10,6 +10,8 @@ from PIL import Image
 from rpent_ros.contracts.motion import Gripper
 from rpent_ros.errors import ErrorCode, InferenceFailed, InvalidRequest, PeerDied
 from rpent_ros.geometry import yaw_of_tool
+from rpent_ros.primitives.settings import ManipulationSettings
+from rpent_ros.primitives.skill import Skills
 from rpent_ros.states import States
 
 HOME = [0.40, 0.0, 0.30]
@@ -410,6 +412,24 @@ def test_pi0_doubled_ends_when_the_hand_has_become_empty(make_toolkit, robot, sl
     assert result.data['stopped_by'] == 'dropped'
     assert result.data['steps'] == 20
     assert result.data['hint'].startswith('open the gripper, go up')
+
+
+def test_a_policy_that_was_not_asked_had_no_hand_in_it(env, vla):
+    env.reset(seed=1)
+    skills = Skills(env, vla, vla.describe(), ManipulationSettings(), lambda: True)
+    result = skills.pick('pick up the red cube', 5)
+    assert (result.code, result.data['stopped_by']) == (ErrorCode.CANCELED, 'cancelled')
+    assert 'privileged' not in result.data
+
+
+def test_a_skill_that_the_step_limit_ends_says_so(make_toolkit, robot):
+    robot._max_episode_steps = 20
+    result = make_toolkit().call('pi0_doubled', {'prompt': 'place red'})
+    assert (result.ok, result.data['stopped_by']) == (True, 'episode_over')
+    assert result.data['truncated'] is True
+    assert result.message == (
+        'pi0_doubled: the step limit ended episode 1 after 20 control steps'
+    )
 
 
 def test_a_hand_that_never_carried_anything_may_be_empty(make_toolkit):
