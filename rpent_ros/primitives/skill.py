@@ -200,13 +200,16 @@ class Skills:
                 return 'success' if trace.now.success else 'episode_over'
             if trace.code != ErrorCode.OK:
                 return 'error'
+            if trace.now.success and (until_lifted or trace.done):
+                # A policy that has placed something goes on: it lets go and leaves.
+                return 'success'
             if lifted:
                 return 'lifted'
             if not until_lifted and self._dropped(trace):
                 return 'dropped'
             if trace.done:
                 return 'policy_done'
-        return 'max_chunks'
+        return 'success' if trace.now.success else 'max_chunks'
 
     def _squeeze(self) -> MotionResult:
         """Stand still with closing fingers until they rest."""

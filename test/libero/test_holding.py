@@ -9,33 +9,18 @@ from robots.libero.env_server import LiberoRobot
 from robots.libero.toolkit import LiberoPrimitives
 from rpent_ros.driver import DriverCore
 from rpent_ros.errors import ErrorCode
-from rpent_ros.local_env import LocalEnv
-from rpent_ros.policies.oracle.policy import OraclePolicy
 
 pytestmark = pytest.mark.libero
 
 FINGERS = {'finger_left', 'finger_right'}
 
 
-class Oracle:
-    """The oracle as the tools know policies."""
-
-    def __init__(self, core: DriverCore) -> None:
-        self._policy = OraclePolicy()
-        self._policy.connect(core.spec, lambda episode, step: core.scene())
-        self.describe = lambda: self._policy.spec
-        self.reset = lambda session='': self._policy.reset(session)
-        self.infer = lambda *given, session: self._policy.infer(*given, session)
-
-
 @pytest.fixture
-def primitives(robot: LiberoRobot):
+def primitives(robot: LiberoRobot, moving_tools):
     def make(suite: str, task: int, seed: int) -> LiberoPrimitives:
         core = DriverCore(robot, privileged=True)
-        env = LocalEnv(core)
-        env.reset(suite=suite, task=task, seed=seed)
-        oracle = Oracle(core)
-        return LiberoPrimitives(env, env.describe(), model=oracle, policy=oracle.describe())
+        core.reset(suite=suite, task=task, seed=seed)
+        return moving_tools(core)
 
     return make
 

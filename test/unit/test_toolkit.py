@@ -1,5 +1,6 @@
 """Every tool against the fake robot, every refusal with its whole sentence."""
 
+import dataclasses
 import json
 import threading
 
@@ -430,6 +431,23 @@ def test_a_skill_that_the_step_limit_ends_says_so(make_toolkit, robot):
     assert result.message == (
         'pi0_doubled: the step limit ended episode 1 after 20 control steps'
     )
+
+
+def test_a_policy_goes_on_after_a_success_that_does_not_end_the_episode(
+    make_toolkit, robot, monkeypatch
+):
+    toolkit = make_toolkit()
+    assert toolkit.call('pi0_pick', {'prompt': 'pick up the red cube'}).ok
+    step = robot.step
+    monkeypatch.setattr(
+        robot, 'step', lambda action: dataclasses.replace(step(action), terminated=False)
+    )
+    result = toolkit.call('pi0_doubled', {'prompt': 'place red', 'max_chunks': 12})
+    assert (result.ok, result.message, result.data['stopped_by']) == (True, '', 'success')
+    assert (result.data['success'], result.data['terminated']) == (True, False)
+    # All that it may: this policy never says that it is done.
+    assert result.data['steps'] == 120
+    assert robot._world.held == -1
 
 
 def test_a_hand_that_never_carried_anything_may_be_empty(make_toolkit):
