@@ -204,7 +204,7 @@ def finalize(
     """
     folder = pathlib.Path(output_dir)
     result = outcome(folder, reason, detail, code=code)
-    if not _read_json(folder / 'result.json'):
+    if not read_result(folder):
         folder.mkdir(parents=True, exist_ok=True)
         files.write_json(folder / 'result.json', result)
     return result
@@ -231,7 +231,7 @@ def outcome(
       The content of result.json.
     """
     folder = pathlib.Path(output_dir)
-    existing = _read_json(folder / 'result.json')
+    existing = read_result(folder)
     if existing:
         return existing
     config = _read_yaml(folder / 'run.yaml')
@@ -264,6 +264,11 @@ def _clear(path: pathlib.Path) -> None:
     for pattern in _OWN_PATTERNS:
         for file in path.glob(pattern):
             file.unlink()
+
+
+def read_result(folder: pathlib.Path) -> dict[str, Any]:
+    """The content of a run's result.json; empty if there is none."""
+    return _read_json(folder / 'result.json')
 
 
 def _read_json(path: pathlib.Path) -> dict[str, Any]:

@@ -239,6 +239,10 @@ class FakeRobot:
         """Put the world into a state that `simulator_state` gave, e.g. to render it again."""
         self._world = w.World.from_vector(state)
 
+    def judge(self, state: NDArray[np.float64]) -> bool:
+        """The predicate's verdict on a state that `simulator_state` gave."""
+        return w.World.from_vector(state).is_in_bin(self._task.cube)
+
     def close(self) -> None:
         """Nothing to release."""
 

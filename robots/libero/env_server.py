@@ -291,6 +291,10 @@ class LiberoRobot:
         """Show a state that `simulator_state` gave, e.g. to render it again."""
         self._running().load_state(state)
 
+    def judge(self, state: NDArray[np.float64]) -> bool:
+        """The predicate's verdict on a state that `simulator_state` gave after a control step."""
+        return self._running().succeeded_in(state)
+
     def close(self) -> None:
         """Release the OpenGL context and the simulator."""
         self._forget_model()
