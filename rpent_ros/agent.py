@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import textwrap
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -26,10 +27,15 @@ from rpent_ros.secrets import SECRETS
 from rpent_ros.session import FATAL, Session, StopFlag
 from rpent_ros.tools.build import build_toolkit
 from rpent_ros.tools.manipulation import ManipulationToolkit
+from rpent_ros.tools.toolkit import Claim
 
 LOG = logging.getLogger('rpent_ros.agent')
 # Reasons after which the task's predicate says nothing about the planner.
 _STATUS_BY_REASON = {'refused': 'refused', 'component_failed': 'failed', 'llm_failed': 'failed'}
+
+
+# Longest part of a planner's own words in an error message [characters].
+MAX_REASON = 400
 
 
 class Recorder(Protocol):
@@ -237,10 +243,7 @@ class _Run:
         status = _STATUS_BY_REASON.get(reason, status)
         if code == ErrorCode.OK and not achieved:
             code = ErrorCode.NOT_ACHIEVED
-            claimed = claim.status if claim else 'nothing'
-            message = message or (
-                f"the task's predicate does not hold; the planner claimed {claimed}"
-            )
+            message = message or _why_not(claim, last)
         return RunResult(
             self.run_id,
             output_dir=str(self.folder.path),
@@ -310,6 +313,17 @@ class _Run:
         except BadOutputDir as error:
             result = _unwritten(result, error)
         return result
+
+
+def _why_not(claim: Claim | None, last: Observation | None) -> str:
+    """Why a run that went through to its end achieved nothing, as far as anybody knows."""
+    told = "the task's predicate does not hold; the planner claimed "
+    told += claim.status if claim else 'nothing'
+    if claim and claim.status != 'success':
+        told += ': ' + textwrap.shorten(claim.summary, MAX_REASON, placeholder=' ...')
+    if last is not None and last.truncated:
+        told = f'the episode ended at its limit of {last.step} control steps; {told}'
+    return told
 
 
 def _unwritten(result: RunResult, error: BadOutputDir) -> RunResult:

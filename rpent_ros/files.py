@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import yaml
 
 from rpent_ros.errors import BadOutputDir
 
@@ -42,6 +43,19 @@ def write_bytes(path: pathlib.Path, data: bytes) -> None:
 def write_json(path: pathlib.Path, value: Any) -> None:
     """Write a value as JSON, atomically.  NaN and infinity become null, as JSON has neither."""
     write_bytes(path, (json.dumps(plain(value), indent=1, allow_nan=False) + '\n').encode())
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Writes a value out wherever it occurs: `&id001` and `*id001` are no help to a reader."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """No value is an alias of another."""
+        return True
+
+
+def to_yaml(value: Any, *, sort_keys: bool = False) -> str:
+    """A value as YAML, without anchors and aliases."""
+    return str(yaml.dump(value, Dumper=_PlainDumper, sort_keys=sort_keys, allow_unicode=True))
 
 
 class LineFile:

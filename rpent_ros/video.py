@@ -132,7 +132,7 @@ def render_run(
     begun = time.monotonic()
     recorded = logged_episode(folder)
     target = _writable(path or folder / VIDEO_FILE, '.mp4')
-    robot = _rebuild(folder, recorded.header)
+    robot = rebuild(folder, recorded.header)
     try:
         cameras = _checked(options.cameras or tuple(c.name for c in robot.spec.cameras[:2]), robot)
         rows = options.rows(len(recorded.states), float(recorded.header['rate']))
@@ -170,7 +170,7 @@ def write_still(
     rows = VideoOptions(size=size, first=max(step, 0), last=step).rows(
         len(recorded.states), float(recorded.header['rate'])
     )
-    robot = _rebuild(folder, recorded.header)
+    robot = rebuild(folder, recorded.header)
     try:
         cameras = _checked((camera,), robot)
         target = _writable(path or folder / f'{camera}.png', '.png')
@@ -201,14 +201,25 @@ def _writable(path: pathlib.Path, suffix: str) -> pathlib.Path:
     return path
 
 
-def _rebuild(folder: pathlib.Path, header: Mapping[str, Any]) -> Robot:
-    """The robot in the scene of the episode."""
+def rebuild(folder: pathlib.Path, header: Mapping[str, Any]) -> Robot:
+    """The robot of a run in the scene of an episode, as it was after the reset.
+
+    Args:
+      folder: the run's output folder, which has the driver's parameters.
+      header: of the episode's states.
+
+    Raises:
+      InvalidRequest: it cannot show logged states.
+    """
     name = str(header['robot'])
     spec = load_robot_package(name).get_env_spec()
     parameters = run_dir.saved_parameters(folder, 'driver')
     if not parameters and spec.parameters is not None:
         parameters = load_parameters([spec.parameters], 'driver')
-    of_robot = {k: v for k, v in parameters.items() if k not in NODE_PARAMETERS}
+    # What the log knows itself, such as what placed the fixtures, is certain.
+    of_robot = {
+        k: header.get(k, v) for k, v in parameters.items() if k not in NODE_PARAMETERS
+    }
     episode = {key: header[key] for key in ('suite', 'task', 'seed')}
     robot = spec.make_robot(of_robot | episode | {'privileged': False})
     if not hasattr(robot, 'load_simulator_state'):

@@ -142,7 +142,7 @@ class FakeRobot:
     def observe(self) -> Observation:
         """The present state."""
         world = self._world
-        finger = world.width / 2
+        finger, finger_speed = world.width / 2, world.width_speed / 2
         return Observation(
             0,
             frame_id=BASE_FRAME,
@@ -154,7 +154,7 @@ class FakeRobot:
             ]),
             joint_names=('slide_x', 'slide_y', 'slide_z', 'finger_left', 'finger_right'),
             joint_positions=np.array([*world.position, finger, -finger]),
-            joint_velocities=np.array([*world.velocity, 0.0, 0.0]),
+            joint_velocities=np.array([*world.velocity, finger_speed, -finger_speed]),
             ee_pose=self._tool_pose(),
             ee_twist=np.concatenate([world.velocity, world.spin]),
             gripper_width=world.width,
@@ -238,6 +238,10 @@ class FakeRobot:
     def load_simulator_state(self, state: NDArray[np.float64]) -> None:
         """Put the world into a state that `simulator_state` gave, e.g. to render it again."""
         self._world = w.World.from_vector(state)
+
+    def judge(self, state: NDArray[np.float64]) -> bool:
+        """The predicate's verdict on a state that `simulator_state` gave."""
+        return w.World.from_vector(state).is_in_bin(self._task.cube)
 
     def close(self) -> None:
         """Nothing to release."""

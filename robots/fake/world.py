@@ -67,6 +67,7 @@ class World:
       held: index of the cube between the fingers; -1: none.
       cubes: (N, 3) centres [m].
       yaws: (N,) turn about the vertical [rad].
+      width_speed: change of the width in the last step [m/s]; not part of `to_vector`.
     """
 
     time: float
@@ -79,6 +80,7 @@ class World:
     held: int
     cubes: Vector
     yaws: Vector
+    width_speed: float = 0.0
 
     @classmethod
     def initial(cls, seed: int) -> World:
@@ -113,7 +115,9 @@ class World:
         self.position[2] = max(self.position[2], _TABLE_CLEARANCE)
         yaw_before = yaw_of_tool(self.rotation)
         self.rotation = rotation_from_vector(self.spin * dt) @ self.rotation
+        width_before = self.width
         self._move_gripper(action[6])
+        self.width_speed = (self.width - width_before) / dt
         if self.held >= 0:
             self.cubes[self.held] += self.position - before
             self.cubes[self.held, 2] = max(self.cubes[self.held, 2], CUBE_SIZE / 2)

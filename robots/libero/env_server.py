@@ -53,6 +53,7 @@ _PARAMETERS: dict[str, Any] = {
     'image_size': 256,
     'max_episode_steps': 1500,
     'fixture_seed': 0,
+    'release_steps': 0,
 }
 
 
@@ -66,6 +67,9 @@ class LiberoRobot:
       image_size: default width and height of both cameras [px].
       max_episode_steps: control steps after which an episode is truncated.
       fixture_seed: places the fixtures (cabinets, stoves), which no initial state does.
+      release_steps: control steps that the task's predicate must hold on after it first did, for a
+        hand to let go and leave; until then success is what it says now.  0: the benchmark's own
+        rule, the first success ends the episode.
       privileged: allow `scene`, which a real robot does not have.
 
     Raises:
@@ -81,6 +85,7 @@ class LiberoRobot:
         image_size: int = 256,
         max_episode_steps: int = 1500,
         fixture_seed: int = 0,
+        release_steps: int = 0,
         privileged: bool = False,
     ) -> None:
         self._task = find_task(suite, task)
@@ -88,6 +93,7 @@ class LiberoRobot:
         self._image_size = image_size
         self._max_episode_steps = max_episode_steps
         self._fixture_seed = fixture_seed
+        self._release_steps = release_steps
         self._privileged = privileged
         self._simulation: Simulation | None = None
         self._renderer: Renderer | None = None
@@ -95,6 +101,7 @@ class LiberoRobot:
         self._reach: ArmReach | None = None
         self._steps = 0
         self._success = False
+        self._success_steps = 0
         self._site = -1
         self._arm_qpos = self._arm_qvel = np.empty(0, dtype=np.intp)
 
@@ -119,6 +126,7 @@ class LiberoRobot:
             image_size=values['image_size'],
             max_episode_steps=values['max_episode_steps'],
             fixture_seed=values['fixture_seed'],
+            release_steps=values['release_steps'],
             privileged=values['privileged'],
         )
 
@@ -170,6 +178,7 @@ class LiberoRobot:
         self._look_up()
         self._steps = 0
         self._success = False
+        self._success_steps = 0
         return ResetInfo(
             self._task.sentence,
             {
@@ -189,11 +198,13 @@ class LiberoRobot:
         assert simulation.stepper is not None
         simulation.stepper.step(action)
         self._steps += 1
-        # The benchmark ends an episode at its first success.
-        self._success = self._success or simulation.succeeded()
+        # What has ended an episode stays true.
+        ended = self._success_steps > self._release_steps
+        self._success = ended or simulation.succeeded()
+        self._success_steps = self._success_steps + 1 if self._success else 0
         return StepStatus(
             reward=float(self._success),
-            terminated=self._success,
+            terminated=self._success_steps > self._release_steps,
             truncated=self._steps >= self._max_episode_steps,
             success=self._success,
         )
@@ -279,6 +290,10 @@ class LiberoRobot:
     def load_simulator_state(self, state: NDArray[np.float64]) -> None:
         """Show a state that `simulator_state` gave, e.g. to render it again."""
         self._running().load_state(state)
+
+    def judge(self, state: NDArray[np.float64]) -> bool:
+        """The predicate's verdict on a state that `simulator_state` gave after a control step."""
+        return self._running().succeeded_in(state)
 
     def close(self) -> None:
         """Release the OpenGL context and the simulator."""

@@ -144,6 +144,23 @@ class Simulation:
         self.env.sim.set_state_from_flattened(state)
         self.env.sim.forward()
 
+    def succeeded_in(self, state: NDArray[np.float64]) -> bool:
+        """The verdict on a state that `state` gave after a control step, as it was given then.
+
+        What predicates read lags: a step ends with the integration of the positions, and poses of
+        bodies and contacts are those from before it, one substep earlier.  In between a bowl may
+        have lost touch with its plate for a moment.  MuJoCo's Euler integrator adds the new
+        velocity to the positions, so the way back is known; joints are read as they are.
+        """
+        self.load_state(state)
+        present = self.data.qpos.copy()
+        mujoco.mj_integratePos(
+            self.model, self.data.qpos, self.data.qvel, -self.model.opt.timestep
+        )
+        mujoco.mj_fwdPosition(self.model, self.data)
+        self.data.qpos[:] = present
+        return self.succeeded()
+
     def close(self) -> None:
         """Release the simulator."""
         self._wrapper.close()

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 import yaml
 
+from rpent_ros import files
 from rpent_ros.bag import metadata
 from rpent_ros.errors import BagFailed
 
@@ -213,7 +214,7 @@ def _tail(content: _Content, document: Mapping[str, Any]) -> bytes:
     from mcap.records import DataEnd, Footer, Metadata, MetadataIndex, Statistics, SummaryOffset
 
     data = RecordBuilder()
-    Metadata(_ROSBAG2, {'serialized_metadata': metadata.to_yaml(document)}).write(data)
+    Metadata(_ROSBAG2, {'serialized_metadata': files.to_yaml(document)}).write(data)
     indexes = [*content.metadata, MetadataIndex(content.end, data.count, _ROSBAG2)]
     DataEnd(0).write(data)
     before = data.end()

@@ -7,8 +7,6 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from rpent_ros import files
 
 _FORMAT_VERSION = 9  # of rosbag2's metadata: the one Jazzy writes
@@ -86,16 +84,11 @@ def document(
     }
 
 
-def to_yaml(value: Any) -> str:
-    """A value as YAML, keys in the order given."""
-    return str(yaml.safe_dump(value, sort_keys=False))
-
-
 def write(folder: pathlib.Path, metadata: Mapping[str, Any]) -> None:
     """Write metadata.yaml, atomically.
 
     Raises:
       OSError: it cannot be written.
     """
-    text = to_yaml({'rosbag2_bagfile_information': dict(metadata)})
+    text = files.to_yaml({'rosbag2_bagfile_information': dict(metadata)})
     files.write_bytes(folder / FILE, text.encode())

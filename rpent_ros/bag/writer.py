@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rpent_ros import __version__
+from rpent_ros import __version__, files
 from rpent_ros.bag import metadata
 from rpent_ros.bag.definitions import MessageDefinition, load_definition
 from rpent_ros.bag.finish import finish
@@ -128,7 +128,7 @@ class BagWriter:
             name,
             'cdr',
             self._schemas[type_name],
-            {'offered_qos_profiles': metadata.to_yaml(qos), 'topic_type_hash': definition.hash},
+            {'offered_qos_profiles': files.to_yaml(qos), 'topic_type_hash': definition.hash},
         )
         self._topics[name] = _Topic(definition, qos, channel)
 
@@ -205,7 +205,7 @@ class BagWriter:
         try:
             # The chunk in progress first: behind the metadata there shall be no message.
             self._mcap.flush()
-            self._mcap.add_metadata('rosbag2', {'serialized_metadata': metadata.to_yaml(document)})
+            self._mcap.add_metadata('rosbag2', {'serialized_metadata': files.to_yaml(document)})
             self._mcap.finish()
             self._file.flush()
             os.fsync(self._file.fileno())

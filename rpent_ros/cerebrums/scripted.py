@@ -26,8 +26,14 @@ RETREAT_HEIGHT = 0.15
 CEILING_MARGIN = 0.02
 
 _PICK_AND_PLACE = re.compile(r'^(pick up .+?) and (?:place|put) it .+$', re.IGNORECASE)
+_PLACES = re.compile(r'\b(?:place|put|set|drop|stack)\b', re.IGNORECASE)
 # After these, trying again makes no sense.
-_HOPELESS = frozenset({ErrorCode.EPISODE_OVER, ErrorCode.STOPPED, ErrorCode.NOT_RESET})
+_HOPELESS = frozenset({
+    ErrorCode.EPISODE_OVER,
+    ErrorCode.STOPPED,
+    ErrorCode.NOT_RESET,
+    ErrorCode.BAD_INSTRUCTION,
+})
 
 
 def pick_clause(sentence: str) -> str | None:
@@ -97,6 +103,8 @@ class _GoalPlan:
                 break
             if pick is None or self._pick(pick):
                 self._call('pi0_doubled', prompt=sentence)
+                if _PLACES.search(sentence):
+                    self._let_go()
             if self._over:
                 break
         return self._conclude(sentence)
@@ -112,7 +120,15 @@ class _GoalPlan:
         if not self._call('pi0_pick', prompt=prompt).ok or self._over:
             return False
         self._raise_by(CARRY_HEIGHT)
-        return not self._over
+        return not self._over and self._last.data.get('holding') is not False
+
+    def _let_go(self) -> None:
+        """Leave open-handed what has been placed; whether it stays there, the driver says."""
+        data = self._last.data
+        ended = data.get('terminated') or data.get('truncated')
+        if data.get('success') and data.get('holding') and not ended:
+            self._call('release')
+            self._raise_by(RETREAT_HEIGHT)
 
     def _retreat(self) -> None:
         if not self._over:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -22,6 +21,7 @@ from packaging.requirements import Requirement
 from rpent_ros import exit_codes
 from rpent_ros.cli.domain import LARGEST, claimed_domain
 from rpent_ros.errors import RpentError
+from rpent_ros.versions import version_of, version_of_ros
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SETUP = './rpent setup'
@@ -92,7 +92,7 @@ def check_environment(environ: Mapping[str, str] = os.environ) -> Finding:
         return ok('environment', f'not made by ./rpent, {sys.prefix}')
     name = 'wheels.lock' if environ.get('RPENT_ROS_ORIGIN') == 'wheels' else 'system-ros.lock'
     pins = locked_versions((ROOT / 'bootstrap' / 'requirements' / name).read_text())
-    found = {package: _version(package) or 'missing' for package in pins}
+    found = {package: version_of(package) or 'missing' for package in pins}
     wrong = [package for package in pins if found[package] != pins[package]]
     if wrong:
         few = ', '.join(f'{package} {found[package]}' for package in wrong[:3])
@@ -121,7 +121,7 @@ def check_interfaces(environ: Mapping[str, str] = os.environ) -> Finding:
     distro = environ.get('ROS_DISTRO', 'unknown')
     if missing:
         return problem('ros', f'ROS 2 {distro}: no {", ".join(missing)}', f'run {SETUP}')
-    rclpy_version = _version('ros-rclpy') or _version('rclpy') or 'unknown'
+    rclpy_version = version_of_ros('rclpy') or 'unknown'
     origin = environ.get('RPENT_ROS_ORIGIN', 'system')
     detail = f'ROS 2 {distro} from {origin}, rclpy {rclpy_version}, rpent_msgs built'
     return ok('ros', detail, distro=distro, origin=origin, rclpy=rclpy_version)
@@ -183,12 +183,12 @@ def check_rendering() -> Finding:
 
 def check_simulator() -> Finding:
     """LIBERO, its assets and the simulator's versions."""
-    missing = [name for name in PACKAGES_NEEDED if _version(name) is None]
+    missing = [name for name in PACKAGES_NEEDED if version_of(name) is None]
     if missing:
         return problem('simulator', f'no {", ".join(missing)}', f'run {SETUP}')
     from libero.libero import get_libero_path
 
-    versions = {name: _version(name) for name in PACKAGES_NEEDED[:3]}
+    versions = {name: version_of(name) for name in PACKAGES_NEEDED[:3]}
     detail = ', '.join(f'{name} {version}' for name, version in versions.items())
     paths = {key: pathlib.Path(get_libero_path(key)) for key in ('assets', 'bddl_files')}
     absent = [f'{key} ({path})' for key, path in paths.items() if not path.is_dir()]
@@ -315,13 +315,6 @@ def _probe(module: str, **environ: str) -> tuple[dict[str, Any] | None, str]:
         return json.loads(done.stdout.splitlines()[-1]), ''
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     return None, lines[-1].strip() if lines else f'ended with exit code {done.returncode}'
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 if __name__ == '__main__':

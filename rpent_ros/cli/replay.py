@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rpent_ros import exit_codes, files
+from rpent_ros import exit_codes, files, run_dir
 from rpent_ros.cli.arguments import Parser, integer
 from rpent_ros.cli.domain import choose
 from rpent_ros.cli.supervised_run import SupervisedRun
@@ -19,11 +19,23 @@ from rpent_ros.replay import original, report
 from rpent_ros.replay.compare import compare
 from rpent_ros.video import logged_episode
 
+# Options that say how to play.
+_OF_REPLAYS = ('actions', 'output_dir', 'overwrite', 'record', 'domain_id')
+
 
 def main(argv: Sequence[str]) -> int:
-    """Replay; 0 the same, 1 not the same, 2 wrong usage, 3 the replay failed, 130 Ctrl-C."""
-    options = _parser().parse_args(argv)
+    """Replay; 0 the same, 1 not the same, 2 wrong usage, 3 the replay failed, 130 Ctrl-C.
+
+    With --verify: 0 achieved, 1 not achieved.
+    """
+    parser = _parser()
+    options = parser.parse_args(argv)
+    given = [name for name in _OF_REPLAYS if getattr(options, name)]
+    if options.verify and given:
+        parser.error(f'--verify plays nothing, so --{given[0].replace("_", "-")} means nothing')
     try:
+        if options.verify:
+            return _verify(options.folder)
         choose(options.domain_id)
         return _replay(options)
     except RpentError as error:
@@ -42,6 +54,9 @@ def _parser() -> Parser:
     add('folder', metavar='RUN_DIR', help='output folder of the run')
     add('--actions', action='store_true',
         help='play the recorded actions, control step by control step, instead of the recipe')
+    add('--verify', action='store_true',
+        help="play nothing: ask the task's own predicate about the logged states; exit code 0 if "
+        'it holds in the final one, 1 if not')
     add('--output-dir', default='', metavar='DIR',
         help='folder for the replay (default: <RUN_DIR>_replay, or the next free number)')
     add('--overwrite', action='store_true', help='replace an earlier run in that folder')
@@ -49,6 +64,19 @@ def _parser() -> Parser:
     add('--domain-id', type=integer, metavar='N',
         help='ROS domain (default: ROS_DOMAIN_ID, else a free one)')
     return out  # fmt: skip
+
+
+def _verify(folder: str) -> int:
+    """Say what the predicate says; returns the exit code."""
+    # Imported here: it loads a simulator into this process, which no other replay does.
+    from rpent_ros.replay.verify import verify
+
+    verdict = verify(folder)
+    print(f'verify: {verdict}', flush=True)
+    said = run_dir.read_result(pathlib.Path(folder).expanduser()).get('achieved')
+    if isinstance(said, bool) and said != verdict.achieved:
+        print(f'verify: result.json says achieved: {str(said).lower()}', flush=True)
+    return exit_codes.ACHIEVED if verdict.achieved else exit_codes.NOT_ACHIEVED
 
 
 def _replay(options: argparse.Namespace) -> int:

@@ -133,6 +133,8 @@ class SupervisedRun:
                 except KeyboardInterrupt:
                     process.wait(10)
                     _say('no video: interrupted')
+            if not log.stat().st_size:
+                log.unlink()
         except OSError as error:
             _say(f'no video: {log}: {error.strerror or error}')
 

@@ -47,6 +47,9 @@ class RecorderParameters:
     camera_period: float = parameter(
         2.0, 'Time between two recorded images of a camera [s]; 0.0: none.', low=0.0, high=3600.0
     )
+    camera_depth: bool = parameter(
+        False, 'Record a depth image beside each recorded image of a camera that has one.'
+    )
     queue_megabytes: int = parameter(
         128,
         'Messages waiting for the disk; what does not fit is dropped and counted [MiB].',
@@ -64,6 +67,7 @@ class RecorderNode(Node):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__('recorder', **kwargs)
         self._p = declare(self, RecorderParameters)
+        self._image_kinds = ('image_raw', 'depth') if self._p.camera_depth else ('image_raw',)
         self._choices = [TopicChoice.parse(entry) for entry in self._p.topics]
         # Held by whoever opens or closes a bag: a service callback, or the end of the process.
         self._opening = threading.Lock()
@@ -184,12 +188,12 @@ class RecorderNode(Node):
         namespace = self.get_namespace().rstrip('/') + '/'
         now = self.get_clock().now().nanoseconds
         for topic, types in self.get_topic_names_and_types():
-            if not topic.startswith(namespace) or not topic.endswith('/image_raw'):
+            camera, _, kind = topic.rpartition('/')
+            if not topic.startswith(namespace) or kind not in self._image_kinds:
                 continue
             if _IMAGE not in types or not self._is_due(topic, now):
                 continue
-            info = topic.removesuffix('image_raw') + 'camera_info'
-            for name, type_name in ((topic, _IMAGE), (info, _CAMERA_INFO)):
+            for name, type_name in ((topic, _IMAGE), (f'{camera}/camera_info', _CAMERA_INFO)):
                 publishers = self.get_publishers_info_by_topic(name)
                 if publishers:
                     qos = TopicChoice(name).qos(publishers)

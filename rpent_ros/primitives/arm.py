@@ -121,9 +121,9 @@ class Arm:
         """Open or close the gripper where it is and wait until the fingers rest."""
         start = self.env.observe()
         result = self.go([waypoint(gripper=GRIPPER[command])])
-        width = (result.observation or start).gripper_width
-        holding = self.settings.holds(width) if command == 'close' else False
-        return self.answer({'gripper': command}, result, start, holding=holding)
+        # Fingers that open may press outwards, too.
+        extra = {} if command == 'close' else {'holding': False}
+        return self.answer({'gripper': command}, result, start, **extra)
 
     def release(self) -> ToolResult:
         """Open the gripper, letting go of whatever it holds."""
@@ -142,6 +142,7 @@ class Arm:
     ) -> ToolResult:
         """The result of a tool made of one goal."""
         data = report.describe_motion(requested, result, start)
+        data['holding'] = self.settings.holds(result.observation or start)
         hint = report.hint(result.code)
         return ToolResult(result.code, result.message, {**data, **extra, **hint})
 

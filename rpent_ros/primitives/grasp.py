@@ -8,6 +8,7 @@ from rpent_ros.contracts.motion import Gripper
 from rpent_ros.errors import ErrorCode
 from rpent_ros.primitives import report
 from rpent_ros.primitives.arm import Arm, waypoint
+from rpent_ros.primitives.grip import Grip
 from rpent_ros.tools.result import ToolResult
 
 # What each waypoint of the goal does; after the last one the grasp is done.
@@ -17,7 +18,7 @@ STAGES = ('hover', 'descend', 'close', 'lift')
 def scripted_grasp(
     arm: Arm, xyz: Sequence[float], yaw: float | None, approach_height: float | None
 ) -> ToolResult:
-    """Hover above `xyz`, go down, close, lift; the finger width tells whether something is held.
+    """Hover above `xyz`, go down, close, lift; then the fingers tell whether something is held.
 
     Args:
       arm: the arm.
@@ -37,21 +38,19 @@ def scripted_grasp(
         waypoint(hover, pitch=0.0, yaw=yaw, gripper=Gripper.OPEN),
         waypoint(xyz, speed=settings.slow_speed),
         waypoint(gripper=Gripper.CLOSE),
-        waypoint(hover),
+        # Closing goes on: the lift has ended when the fingers rest, whatever they have lost.
+        waypoint(hover, gripper=Gripper.CLOSE),
     ])
     stage = (*STAGES, 'done')[result.reached]
     if not result.ok or result.reached < len(STAGES):
         return arm.answer(requested, result, start, stage=stage, holding=None)
-    assert result.observation is not None
-    width = result.observation.gripper_width
-    holding = settings.holds(width)
-    answer = arm.answer(requested, result, start, stage=stage, holding=holding)
-    if holding is not False:
+    answer = arm.answer(requested, result, start, stage=stage)
+    if answer.data['holding'] is not False:
         return answer
     return ToolResult(
         ErrorCode.NOT_GRASPED,
-        f'scripted_grasp: expected a finger width of {settings.min_grasp_width:.3f} to '
-        f'{settings.max_grasp_width:.3f} m with an object in between, got {width:.3f} m after '
-        'the lift; measure the point again or choose another yaw',
+        f'scripted_grasp: expected {settings.grasp()}, got '
+        f'{Grip.of(result.observation or start)} after the lift; measure the point again or '
+        'choose another yaw',
         {**answer.data, **report.hint(ErrorCode.NOT_GRASPED)},
     )

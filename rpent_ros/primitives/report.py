@@ -10,6 +10,7 @@ from rpent_ros.contracts.motion import Clamp, MotionResult
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.errors import ErrorCode
 from rpent_ros.geometry import tool_angles
+from rpent_ros.primitives.grip import Grip
 
 HINTS: Mapping[ErrorCode, str] = {
     ErrorCode.NOT_REACHED: 'look at the images: something may be in the way; go up first, or '
@@ -90,26 +91,11 @@ def describe_motion(
     for name, value in (
         ('distance_left', result.position_error),
         ('angle_left', result.orientation_error),
-        ('grip_effort', grip_effort(end)),
+        ('grip_effort', Grip.of(end).effort),
     ):
         if not math.isnan(value):
             out[name] = value
     return out
-
-
-def grip_effort(observation: Observation) -> float:
-    """Largest force of a finger joint [N]; NaN: not measured.
-
-    Fingers are the joints whose names say so, as they do in URDFs and in MuJoCo models alike.
-    """
-    if not len(observation.joint_efforts):
-        return math.nan
-    fingers = [
-        abs(float(effort))
-        for name, effort in zip(observation.joint_names, observation.joint_efforts, strict=True)
-        if 'finger' in name
-    ]
-    return max(fingers, default=math.nan)
 
 
 def hint(code: ErrorCode) -> dict[str, str]:

@@ -6,19 +6,26 @@ import dataclasses
 import math
 from typing import Any
 
-from rpent_ros.contracts.motion import Clamp, Inference, MotionResult
+from rpent_ros.contracts.motion import Clamp, Gripper, Inference, MotionResult
 from rpent_ros.contracts.observation import Observation
 from rpent_ros.contracts.specs import PolicySpec
 from rpent_ros.errors import ErrorCode, RpentError
 from rpent_ros.ports import EnvClient, ShouldStop, VlaClient
 from rpent_ros.primitives import report
+from rpent_ros.primitives.arm import waypoint
+from rpent_ros.primitives.grip import Grip
 from rpent_ros.primitives.settings import ManipulationSettings
 from rpent_ros.tools.result import ToolResult
 
 
 @dataclasses.dataclass
 class Trace:
-    """What happened so far in one skill: heights [m] of the tool, steps, flags."""
+    """What happened so far in one skill: heights [m] of the tool, steps, flags.
+
+    `privileged` is true once a policy was asked that knows what no real robot does.
+
+    `carrying` is true while something is held that the skill began with, or has lifted.
+    """
 
     start: Observation
     now: Observation
@@ -26,6 +33,7 @@ class Trace:
     chunks: int = 0
     steps: int = 0
     done: bool = False
+    carrying: bool = False
     privileged: bool = False
     status: str = ''
     clamps: list[Clamp] = dataclasses.field(default_factory=list)
@@ -40,15 +48,24 @@ class Trace:
     def add(self, inference: Inference, result: MotionResult) -> None:
         """Take in one executed chunk."""
         self.chunks += 1
-        self.steps += result.steps
         self.done = inference.done
         self.privileged = self.privileged or inference.privileged
         self.status = inference.status
+        self.move(result)
+
+    def move(self, result: MotionResult) -> None:
+        """Take in a motion."""
+        self.steps += result.steps
         self.clamps.extend(result.clamps)
         self.code, self.message = result.code, result.message
         if result.observation is not None:
             self.now = result.observation
             self.lowest = min(self.lowest, float(self.now.ee_pose.position[2]))
+
+    @property
+    def may_go_on(self) -> bool:
+        """True if nothing went wrong and the episode goes on."""
+        return self.code == ErrorCode.OK and not self.ended
 
     @property
     def ended(self) -> bool:
@@ -94,34 +111,47 @@ class Skills:
         self.session = session
 
     def pick(self, prompt: str, max_chunks: int) -> ToolResult:
-        """Run the policy until an object is lifted, it says it is done, or no chunk is left."""
+        """Run the policy until an object is lifted, it says it is done, or no chunk is left.
+
+        When the fingers seem to hold something after the lift, the arm stands still and closes
+        them on, so that what slips out is noticed before anything is said.
+        """
         trace = self._begin()
         stopped_by = self._run(trace, prompt, max_chunks, until_lifted=True)
         data = self._data(trace, prompt, max_chunks, stopped_by)
-        width = trace.now.gripper_width
-        data['holding'] = self.settings.holds(width)
         if trace.code != ErrorCode.OK:
             return ToolResult(trace.code, trace.message, {**data, **report.hint(trace.code)})
-        if trace.now.success or self._lifted(trace):
+        if stopped_by in ('success', 'lifted'):
             return ToolResult(data=data)
         s = self.settings
+        ended = f'{trace.message}; ' if trace.message else ''
         return ToolResult(
             ErrorCode.NOT_GRASPED,
-            f'pi0_pick: no object was lifted in {trace.steps} control steps: finger '
-            f'width {width:.3f} m (expected {s.min_grasp_width:.3f} to {s.max_grasp_width:.3f}), '
-            f'went down {trace.descent:.3f} m (at least {s.min_descent:.3f}), then up '
-            f'{trace.lift:.3f} m (at least {s.min_lift:.3f})',
+            f'pi0_pick: {ended}no object was lifted in {trace.steps} control steps: expected '
+            f'{s.grasp()}, got {Grip.of(trace.now)}; went down {trace.descent:.3f} m (at least '
+            f'{s.min_descent:.3f}), then up {trace.lift:.3f} m (at least {s.min_lift:.3f})',
             {**data, **report.hint(ErrorCode.NOT_GRASPED)},
         )
 
     def perform(self, prompt: str, max_chunks: int) -> ToolResult:
-        """Run the policy until the task is solved, it says it is done, or no chunk is left."""
+        """Run the policy until the task is solved, it says it is done, or no chunk is left.
+
+        It also ends when the hand is found shut and empty that carried something: what a policy
+        does from there on with air in its hand is of no use.
+        """
         trace = self._begin()
         stopped_by = self._run(trace, prompt, max_chunks, until_lifted=False)
         data = self._data(trace, prompt, max_chunks, stopped_by)
         if trace.code != ErrorCode.OK:
             return ToolResult(trace.code, trace.message, {**data, **report.hint(trace.code)})
-        message = ''
+        if stopped_by == 'dropped':
+            return ToolResult(
+                ErrorCode.NOT_GRASPED,
+                f'pi0_doubled: what the hand held was lost within {trace.steps} control steps: '
+                f'expected {self.settings.grasp()}, got {Grip.of(trace.now)}',
+                {**data, **report.hint(ErrorCode.NOT_GRASPED)},
+            )
+        message = f'pi0_doubled: {trace.message}' if trace.message else ''
         if stopped_by == 'max_chunks':
             message = (
                 f'pi0_doubled: {trace.steps} control steps were executed without a verdict; '
@@ -131,7 +161,9 @@ class Skills:
 
     def _begin(self) -> Trace:
         self.vla.reset(self.session)
-        return Trace.begin(self.env.observe())
+        trace = Trace.begin(self.env.observe())
+        trace.carrying = self.settings.holds(trace.start) is True
+        return trace
 
     def _run(self, trace: Trace, prompt: str, max_chunks: int, *, until_lifted: bool) -> str:
         """Advance `trace` and return what ended it."""
@@ -143,28 +175,45 @@ class Skills:
                 return 'cancelled'
             try:
                 observation = self._look()
+                # Also a refusal says something about the scene.
+                trace.privileged = trace.privileged or self.policy.privileged
                 inference = self.vla.infer(observation, prompt, session=self.session)
                 result = self.env.execute_chunk(
                     inference.chunk,
                     first=min(self.settings.chunk_rows, inference.chunk.horizon),
                     should_stop=self.should_stop,
                 )
+                trace.add(inference, result)
+                lifted = until_lifted and trace.may_go_on and self._may_be_lifted(trace)
+                if lifted:
+                    trace.move(self._squeeze())
+                    lifted = self._lifted(trace)
             except RpentError as error:
                 trace.code, trace.message = error.code, str(error)
                 return 'error'
-            trace.add(inference, result)
             if trace.ended:
                 # A chunk cut short by the end of the episode is no failure of the skill.
-                if trace.code == ErrorCode.EPISODE_OVER or trace.now.success:
+                if trace.code == ErrorCode.EPISODE_OVER:
+                    trace.code = ErrorCode.OK
+                if trace.now.success:
                     trace.code, trace.message = ErrorCode.OK, ''
                 return 'success' if trace.now.success else 'episode_over'
             if trace.code != ErrorCode.OK:
                 return 'error'
-            if until_lifted and self._lifted(trace):
+            if trace.now.success and (until_lifted or trace.done):
+                # A policy that has placed something goes on: it lets go and leaves.
+                return 'success'
+            if lifted:
                 return 'lifted'
+            if not until_lifted and self._dropped(trace):
+                return 'dropped'
             if trace.done:
                 return 'policy_done'
-        return 'max_chunks'
+        return 'success' if trace.now.success else 'max_chunks'
+
+    def _squeeze(self) -> MotionResult:
+        """Stand still with closing fingers until they rest."""
+        return self.env.move_to(waypoint(gripper=Gripper.CLOSE), should_stop=self.should_stop)
 
     def _look(self) -> Observation:
         """Observation with the images that the policy asks for, one request per image size."""
@@ -182,15 +231,36 @@ class Skills:
         return views[-1].with_frames(ordered)
 
     def _lifted(self, trace: Trace) -> bool:
-        """An object is held and off its support.
+        """The arm went down and up again, and something is held, as far as that is measured."""
+        unmeasured = math.isnan(trace.now.gripper_width)
+        return self._rose(trace) and (unmeasured or self.settings.holds(trace.now) is True)
+
+    def _may_be_lifted(self, trace: Trace) -> bool:
+        """True if it is time to let the fingers come to rest and look again.
+
+        While the policy goes on, fingers that move are its business.
+        """
+        moving = self.settings.holds(trace.now) is None
+        return self._lifted(trace) or (trace.done and moving and self._rose(trace))
+
+    def _rose(self, trace: Trace) -> bool:
+        """The arm went down to something and up again.
 
         A policy that says it is done may have picked something off a high place, where the arm
-        does not come down far; the fingers must still hold something.
+        does not come down far.
         """
         down = trace.descent >= self.settings.min_descent or trace.done
-        up = trace.lift >= self.settings.min_lift
-        holding = self.settings.holds(trace.now.gripper_width)
-        return down and up and holding is not False
+        return down and trace.lift >= self.settings.min_lift
+
+    def _dropped(self, trace: Trace) -> bool:
+        """The hand carried something and is now empty, though nobody opened it."""
+        holding = self.settings.holds(trace.now)
+        if holding:
+            trace.carrying = trace.carrying or trace.lift >= self.settings.min_lift
+        if holding is not False:
+            return False
+        carried, trace.carrying = trace.carrying, False
+        return carried and self.settings.is_shut(trace.now)
 
     def _data(
         self, trace: Trace, prompt: str, max_chunks: int, stopped_by: str
@@ -202,6 +272,7 @@ class Skills:
                 'xyz': trace.now.ee_pose.position.tolist(),
                 'gripper_width': None if math.isnan(width) else width,
             },
+            'holding': self.settings.holds(trace.now),
             'stopped_by': stopped_by,
             'policy': self.policy.name,
             'policy_status': trace.status,
@@ -213,7 +284,7 @@ class Skills:
             'clamps': report.describe_clamps(trace.clamps),
             **report.describe_episode(trace.now),
         }
-        if trace.privileged or self.policy.privileged:
+        if trace.privileged:
             # Said in every result: a real robot could not have done this.
             data['privileged'] = True
         return data

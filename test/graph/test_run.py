@@ -46,6 +46,8 @@ def test_success(start: Any) -> None:
         'success',
     )
     assert not [name for name in names if name.startswith('.')]
+    # Rendering had nothing to say.
+    assert not (run.folder / 'logs' / 'render.log').exists()
 
 
 def test_bag_tells_the_whole_run(start: Any) -> None:

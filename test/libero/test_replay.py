@@ -31,6 +31,11 @@ def test_a_task_is_repeated_bit_for_bit(tmp_path: pathlib.Path) -> None:
         '--image-size', '0', '--output-dir', str(run),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+    done = rpent('replay', '--verify', str(run))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("verify: achieved: the task's predicate holds in the final ")
+    end = json.loads((run / 'states.json').read_text())['steps'][-1]
+    assert end['state']['gripper_width'] > 0.07
     for number, options in enumerate(((), ('--actions',))):
         again = tmp_path / f'replay{number}'
         done = rpent('replay', str(run), '--output-dir', str(again), *options)

@@ -165,6 +165,24 @@ def test_cameras_are_sampled_and_not_listened_to_in_between(
     assert listened < sent / 2
 
 
+@pytest.mark.parametrize('wanted', [False, True])
+def test_depth_is_recorded_if_wanted(
+    make: Callable[..., Setup], tmp_path: pathlib.Path, wanted: bool
+) -> None:
+    setup = make(camera_period=1.0, camera_depth=wanted)
+    colours = setup.publisher.create_publisher(Image, 'wrist/image_raw', 1)
+    depths = setup.publisher.create_publisher(Image, 'wrist/depth', 1)
+    setup.recorder.start(str(tmp_path / 'bag'), 'r1')
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        colours.publish(Image(height=1, width=1, step=3, encoding='rgb8', data=b'abc'))
+        depths.publish(Image(height=1, width=1, step=4, encoding='32FC1', data=b'abcd'))
+        time.sleep(0.02)
+    counts = setup.recorder.stop().counts
+    assert counts[f'{NAMESPACE}/wrist/image_raw'] >= 1
+    assert (f'{NAMESPACE}/wrist/depth' in counts) is wanted
+
+
 def test_no_cameras(make: Callable[..., Setup], tmp_path: pathlib.Path) -> None:
     setup = make(camera_period=0.0)
     images = setup.publisher.create_publisher(Image, 'agentview/image_raw', 1)
@@ -214,6 +232,7 @@ def test_config_file_holds_the_defaults() -> None:
     assert tuple(section['topics']) == DEFAULT_TOPICS
     assert {key: section[key] for key in section if key != 'topics'} == {
         'camera_period': 2.0,
+        'camera_depth': False,
         'queue_megabytes': 128,
         'flush_period': 0.5,
     }

@@ -11,7 +11,8 @@ import yaml
 from rpent_ros import __version__, events
 from rpent_ros.cerebrums import recipe
 from rpent_ros.cerebrums.base import CerebrumResult, Steering
-from rpent_ros.errors import BadArguments, BagFailed, ErrorCode, PeerDied
+from rpent_ros.ending import summary_lines
+from rpent_ros.errors import BadArguments, BadInstruction, BagFailed, ErrorCode, PeerDied
 from rpent_ros.limits import Limits
 from rpent_ros.session import StopFlag
 from rpent_ros.tools.toolkit import Claim
@@ -82,9 +83,54 @@ def test_a_pick_that_never_works_ends_in_failure(run, vla):
     result = run()
     assert (result.status, result.claimed, result.achieved) == ('not_achieved', 'failure', False)
     assert (result.code, result.exit_code) == (ErrorCode.NOT_ACHIEVED, 1)
-    assert result.message == (
-        "the task's predicate does not hold; the planner claimed failure"
+    assert result.message.startswith(
+        "the task's predicate does not hold; the planner claimed failure: "
+        f'"{SENTENCE}" is not done: pi0_pick: no object was lifted in '
     )
+
+
+def test_a_sentence_that_the_policy_refuses_moves_nothing(run, vla, env):
+    vla.error = BadInstruction("oracle: 'the fridge' could be nothing here; objects: cube_1")
+    result = run(instruction='pick up the fridge and place it in the bin')
+    assert (result.status, result.claimed, result.exit_code) == ('not_achieved', 'stuck', 1)
+    assert (result.steps, env.observe().step) == (0, 0)
+    calls = [m['tool'] for m in read(result, 'transcript_fake_pick_t0_s1.json')['messages']
+             if m['role'] == 'assistant']  # fmt: skip
+    assert calls == ['view_env_state', 'pi0_pick', 'finish']
+    assert result.message == (
+        "the task's predicate does not hold; the planner claimed stuck: "
+        '"pick up the fridge and place it in the bin" is not done: '
+        "oracle: 'the fridge' could be nothing here; objects: cube_1"
+    )
+    assert result.message in summary_lines(pathlib.Path(result.output_dir), result.to_json())
+
+
+def test_a_run_out_of_steps_says_so(run, robot, vla):
+    robot._max_episode_steps = 30
+    result = run()
+    assert (result.status, result.claimed, result.steps) == ('not_achieved', 'failure', 30)
+    assert result.message.startswith(
+        "the episode ended at its limit of 30 control steps; the task's predicate does not hold; "
+        f'the planner claimed failure: "{SENTENCE}" is not done: pi0_pick: the step limit ended '
+        'episode 1 after 30 control steps; no object was lifted in 30 control steps: '
+    )
+
+
+def test_a_long_excuse_is_cut(run):
+    result = run(lambda tools: tools.call('finish', {'status': 'stuck', 'summary': 'why ' * 200}))
+    assert result.message.endswith('why why ...')
+    assert len(result.message) < 500
+
+
+def test_privileged_only_if_the_policy_was_asked(run, vla):
+    def look_and_move(tools):
+        tools.call('move_to', {'xyz': [0.45, 0.0, 0.3]})
+        tools.call('finish', {'status': 'failure', 'summary': 'moved'})
+
+    assert run(look_and_move).privileged is False
+    vla.error = BadInstruction('what?')
+    asked = run(output_dir=run.config.output_dir + '2')
+    assert asked.privileged is True
 
 
 def test_a_recipe_repeats_a_run_exactly(run, robot, tmp_path):
@@ -379,6 +425,17 @@ def test_a_number_that_is_none_is_refused_not_taken_for_null(run):
     assert len(recipe_lines(result)) == 1
 
 
+def instead_of_the_carry(env, carry):
+    """Let `carry` answer every goal but the first, which is the pick's own look at its fingers."""
+    moved, goals = env.move_to, []
+
+    def move_to(goal, **kwargs):
+        goals.append(goal)
+        return moved(goal, **kwargs) if len(goals) == 1 else carry(goal, **kwargs)
+
+    env.move_to = move_to
+
+
 def test_a_call_that_was_cut_off_is_in_transcript_and_recipe(run, env):
     def killed(goal, *, should_stop):
         raise KeyboardInterrupt
@@ -402,7 +459,7 @@ def test_the_recipe_of_a_run_that_was_stopped_can_be_played(run, env, reason):
         stop.set(reason)
         return moved(goal, should_stop=should_stop)
 
-    env.move_to = stopped_meanwhile
+    instead_of_the_carry(env, stopped_meanwhile)
     result = run(stop=stop)
     loaded = recipe.load(pathlib.Path(result.output_dir) / 'recipe_fake_pick_t0_s1.jsonl')
     assert [call.tool for call in loaded.calls] == ['pi0_pick', 'move_to']
@@ -413,7 +470,7 @@ def test_the_recipe_of_a_run_that_failed_can_be_played(run, env):
     def gone(goal, *, should_stop):
         raise PeerDied('/fake/driver/move_to: the server disappeared')
 
-    env.move_to = gone
+    instead_of_the_carry(env, gone)
     result = run()
     loaded = recipe.load(pathlib.Path(result.output_dir) / 'recipe_fake_pick_t0_s1.jsonl')
     assert [(call.tool, call.notes['ok']) for call in loaded.calls] == [

@@ -5,8 +5,10 @@ import pathlib
 
 import pytest
 
+from rpent_ros import run_dir
 from rpent_ros.cli import doctor
 from rpent_ros.cli.doctor import Finding
+from rpent_ros.versions import version_of_ros
 
 
 @pytest.mark.parametrize(
@@ -94,8 +96,10 @@ def test_lock_is_read_for_this_python() -> None:
 
 
 def test_changed_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = doctor._version
-    monkeypatch.setattr(doctor, '_version', lambda name: '1.0' if name == 'numpy' else real(name))
+    real = doctor.version_of
+    monkeypatch.setattr(
+        doctor, 'version_of', lambda name: '1.0' if name == 'numpy' else real(name)
+    )
     environ = {'RPENT_ACTIVE_VENV': '/venv', 'RPENT_ROS_ORIGIN': 'wheels'}
     monkeypatch.setattr(doctor, 'locked_versions', lambda _: {'numpy': '2.4', 'nowhere': '1'})
     assert doctor.check_environment(environ).line() == (
@@ -132,3 +136,17 @@ def test_exit_code_and_json(
     assert first == 'ok       disk         5 GB'
     assert second == 'problem  rendering    no EGL; install it'
     assert verdict.startswith('1 problem (')
+
+
+def test_doctor_and_run_yaml_name_the_same_rclpy(monkeypatch):
+    wheels = {'ros-rclpy': '7.1.6', 'rclpy': '7.1.5'}
+    monkeypatch.setattr('rpent_ros.versions.version_of', wheels.get)
+    assert version_of_ros('rclpy') == '7.1.6'
+    del wheels['ros-rclpy']
+    assert version_of_ros('rclpy') == '7.1.5'
+    del wheels['rclpy']
+    assert version_of_ros('rclpy') is None
+    monkeypatch.undo()
+    found = doctor.check_interfaces()
+    if found.status == 'ok':
+        assert run_dir.versions()['rclpy'] == found.values['rclpy']

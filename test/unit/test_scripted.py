@@ -80,6 +80,56 @@ def test_pick_carry_place():
     assert result.finish.summary == f'"{PICK_AND_PLACE}" is done, says the last result'
 
 
+def test_an_empty_hand_places_nothing():
+    lost = ToolResult(data={'holding': False})
+    unknown = ToolResult(data={'holding': None})
+    tools = Tools(PICK_AND_PLACE, move_to=[lost, ToolResult(), unknown], pi0_doubled=[DONE])
+    assert solve(tools).finish.status == 'success'
+    assert [name for name, _ in tools.calls] == [
+        'view_env_state', 'pi0_pick', 'move_to',
+        'release', 'move_to', 'pi0_pick', 'move_to', 'pi0_doubled', 'finish',
+    ]  # fmt: skip
+
+
+PLACED = ToolResult(data={'success': True, 'terminated': False, 'holding': True})
+
+
+def test_what_was_placed_is_let_go_of():
+    left = ToolResult(data={'success': True, 'holding': False})
+    tools = Tools(
+        PICK_AND_PLACE, pi0_doubled=[PLACED], release=[left], move_to=[ToolResult(), left]
+    )
+    assert solve(tools).finish.status == 'success'
+    assert [name for name, _ in tools.calls] == [
+        'view_env_state', 'pi0_pick', 'move_to', 'pi0_doubled', 'release', 'move_to', 'finish',
+    ]  # fmt: skip
+
+
+def test_what_falls_off_again_is_placed_again():
+    fell = ToolResult(data={'success': False, 'holding': False})
+    tools = Tools(
+        PICK_AND_PLACE, pi0_doubled=[PLACED, DONE], release=[fell], move_to=[ToolResult(), fell]
+    )
+    assert solve(tools).finish.status == 'success'
+    assert [name for name, _ in tools.calls][4:8] == ['release', 'move_to', 'release', 'move_to']
+    assert tools.said == ['attempt 2 of 3']
+
+
+@pytest.mark.parametrize(
+    ('sentence', 'answer'),
+    [
+        # Nothing is held any more, or the episode has ended, or it is about holding.
+        (PICK_AND_PLACE, ToolResult(data={'success': True, 'holding': False})),
+        (PICK_AND_PLACE, ToolResult(data={**PLACED.data, 'terminated': True})),
+        ('hold up the milk', PLACED),
+    ],
+)
+def test_what_need_not_be_let_go_of(sentence, answer):
+    tools = Tools(sentence, pi0_doubled=[answer])
+    assert solve(tools).finish.status == 'success'
+    assert 'release' not in [name for name, _ in tools.calls]
+
+
 def test_the_carry_stays_below_the_ceiling():
     tools = Tools(PICK_AND_PLACE, z=0.55, pi0_doubled=[DONE])
     solve(tools)
@@ -112,6 +162,7 @@ def test_three_attempts_and_the_reason():
     ('answer', 'status'),
     [
         (ToolResult(ErrorCode.STOPPED, 'stopped by a person'), 'stuck'),
+        (ToolResult(ErrorCode.BAD_INSTRUCTION, 'what is a fridge?'), 'stuck'),
         (ToolResult(ErrorCode.EPISODE_OVER, 'the step limit'), 'stuck'),
         (ToolResult(ErrorCode.OK, '', {'truncated': True}), 'failure'),
     ],

@@ -1,5 +1,6 @@
 """Every tool against the fake robot, every refusal with its whole sentence."""
 
+import dataclasses
 import json
 import threading
 
@@ -7,8 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from rpent_ros.contracts.motion import Gripper
 from rpent_ros.errors import ErrorCode, InferenceFailed, InvalidRequest, PeerDied
 from rpent_ros.geometry import yaw_of_tool
+from rpent_ros.primitives.settings import ManipulationSettings
+from rpent_ros.primitives.skill import Skills
 from rpent_ros.states import States
 
 HOME = [0.40, 0.0, 0.30]
@@ -325,9 +329,133 @@ def test_pi0_pick_that_misses(make_toolkit, vla):
     result = make_toolkit().call('pi0_pick', {'prompt': 'pick up the red cube', 'max_chunks': 9})
     assert result.code == ErrorCode.NOT_GRASPED
     assert result.message.startswith(
-        'pi0_pick: no object was lifted in 80 control steps: finger width 0.000 m '
-        '(expected 0.030 to 0.050), went down 0.'
+        'pi0_pick: no object was lifted in 80 control steps: expected a finger width of 0.030 to '
+        '0.050 m with an object in between, got 0.000 m; went down 0.'
     )
+    assert result.data['holding'] is False
+
+
+@pytest.fixture
+def slips(robot, monkeypatch):
+    """Has the robot lose what it holds, once, in the first control step that is `when`."""
+
+    def arrange(when):
+        step, lost = robot.step, []
+
+        def slippery(action):
+            status = step(action)
+            world = robot._world
+            if world.held >= 0 and not lost and when(world):
+                lost.append(world.held)
+                # Far enough not to be caught again by fingers that are as wide apart as it is.
+                world.cubes[world.held] = [0.7, -0.3, 0.02]
+                world.held = -1
+            return status
+
+        monkeypatch.setattr(robot, 'step', slippery)
+        return lost
+
+    return arrange
+
+
+def test_what_slips_out_after_the_lift_is_not_held(make_toolkit, robot, slips, env):
+    """The fingers stand still around nothing: only looking again tells."""
+    toolkit = make_toolkit()
+    calls, moved = [], env.move_to
+
+    def squeeze(waypoints, **kwargs):
+        calls.append(waypoints)
+        slips(lambda world: True)
+        return moved(waypoints, **kwargs)
+
+    env.move_to = squeeze
+    result = toolkit.call('pi0_pick', {'prompt': 'pick up the red cube', 'max_chunks': 8})
+    assert (calls[0].gripper, calls[0].keep_position) == (Gripper.CLOSE, True)
+    assert result.code == ErrorCode.NOT_GRASPED
+    assert result.data['holding'] is False
+    assert result.data['stopped_by'] != 'lifted'
+    assert robot._world.held == -1
+
+
+def test_what_slips_out_during_a_scripted_grasp_is_not_held(make_toolkit, robot, slips):
+    toolkit = make_toolkit()
+    cube = robot._world.cubes[0].tolist()
+    assert slips(lambda world: world.position[2] > cube[2] + 0.095) == []
+    result = toolkit.call('scripted_grasp', {'xyz': cube})
+    assert result.code == ErrorCode.NOT_GRASPED
+    assert result.data['executed']['gripper_width'] == pytest.approx(0.0)
+    assert result.data['holding'] is False
+
+
+def test_a_hand_that_became_empty_on_the_way_is_told(make_toolkit, robot, slips):
+    toolkit = make_toolkit()
+    assert toolkit.call('pi0_pick', {'prompt': 'pick up the red cube'}).data['holding'] is True
+    carried = toolkit.call('move_to', {'xyz': [0.45, 0.1, 0.3]})
+    assert carried.data['holding'] is True
+    slips(lambda world: world.position[0] < 0.42)
+    carried = toolkit.call('move_to', {'xyz': [0.35, 0.1, 0.3]})
+    assert (carried.ok, carried.data['holding']) == (True, False)
+
+
+def test_pi0_doubled_ends_when_the_hand_has_become_empty(make_toolkit, robot, slips):
+    toolkit = make_toolkit()
+    assert toolkit.call('pi0_pick', {'prompt': 'pick up the red cube'}).ok
+    start = robot._world.position[1]
+    lost = slips(lambda world: world.position[1] > start + 0.05)
+    result = toolkit.call('pi0_doubled', {'prompt': 'place red'})
+    assert lost == [0]
+    refused(
+        result,
+        ErrorCode.NOT_GRASPED,
+        f'pi0_doubled: what the hand held was lost within {result.data["steps"]} control steps: '
+        'expected a finger width of 0.030 to 0.050 m with an object in between, got 0.000 m',
+    )
+    assert result.data['stopped_by'] == 'dropped'
+    assert result.data['steps'] == 20
+    assert result.data['hint'].startswith('open the gripper, go up')
+
+
+def test_a_policy_that_was_not_asked_had_no_hand_in_it(env, vla):
+    env.reset(seed=1)
+    skills = Skills(env, vla, vla.describe(), ManipulationSettings(), lambda: True)
+    result = skills.pick('pick up the red cube', 5)
+    assert (result.code, result.data['stopped_by']) == (ErrorCode.CANCELED, 'cancelled')
+    assert 'privileged' not in result.data
+
+
+def test_a_skill_that_the_step_limit_ends_says_so(make_toolkit, robot):
+    robot._max_episode_steps = 20
+    result = make_toolkit().call('pi0_doubled', {'prompt': 'place red'})
+    assert (result.ok, result.data['stopped_by']) == (True, 'episode_over')
+    assert result.data['truncated'] is True
+    assert result.message == (
+        'pi0_doubled: the step limit ended episode 1 after 20 control steps'
+    )
+
+
+def test_a_policy_goes_on_after_a_success_that_does_not_end_the_episode(
+    make_toolkit, robot, monkeypatch
+):
+    toolkit = make_toolkit()
+    assert toolkit.call('pi0_pick', {'prompt': 'pick up the red cube'}).ok
+    step = robot.step
+    monkeypatch.setattr(
+        robot, 'step', lambda action: dataclasses.replace(step(action), terminated=False)
+    )
+    result = toolkit.call('pi0_doubled', {'prompt': 'place red', 'max_chunks': 12})
+    assert (result.ok, result.message, result.data['stopped_by']) == (True, '', 'success')
+    assert (result.data['success'], result.data['terminated']) == (True, False)
+    # All that it may: this policy never says that it is done.
+    assert result.data['steps'] == 120
+    assert robot._world.held == -1
+
+
+def test_a_hand_that_never_carried_anything_may_be_empty(make_toolkit):
+    """Policies push and close things with a shut hand."""
+    toolkit = make_toolkit()
+    toolkit.call('set_gripper', {'command': 'close'})
+    result = toolkit.call('pi0_doubled', {'prompt': 'place red', 'max_chunks': 2})
+    assert (result.ok, result.data['stopped_by']) == (True, 'max_chunks')
 
 
 def test_pi0_doubled_ends_with_the_task(make_toolkit, robot):

@@ -36,6 +36,8 @@ OPEN_STEPS = 14
 # The palm stays this far above the rim of a container [m].
 RIM_MARGIN = 0.02
 RETREAT = 0.10
+# How far an open hand moves across its fingers to lose what hangs on one of them [m].
+SHAKE = 0.06
 
 
 class Plan(Moves):
@@ -203,6 +205,7 @@ class Plan(Moves):
         yield from self._lower(name, place, inside)
         yield from self._open(f'releasing {name}', name)
         yield from self._recentre(name)
+        yield from self._shake_off(name)
         up = self._world.position + [0.0, 0.0, RETREAT]
         yield from self._move(up, f'leaving {name}', tolerance=0.015, steps=30)
         return True
@@ -253,6 +256,15 @@ class Plan(Moves):
             yield from self._move(
                 aim, f'clearing {name}', tolerance=0.003, angle=0.3, steps=10
             )
+        return True
+
+    def _shake_off(self, name: str) -> Steps:
+        """Off an open finger what hangs on it, such as a carton by the fold of its top."""
+        for way in (SHAKE, -SHAKE):
+            if not self._is_touched(name) or self._world.supports(name):
+                return True
+            aim = self._world.position + way * self._world.rotation[:, 1]
+            yield from self._move(aim, f'shaking off {name}', tolerance=0.004, steps=12)
         return True
 
     def _place_point(self, inside: bool) -> Vector:

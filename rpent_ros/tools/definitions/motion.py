@@ -8,7 +8,6 @@ from rpent_ros.errors import ErrorCode
 from rpent_ros.tools import schema
 from rpent_ros.tools.definition import ToolDefinition
 from rpent_ros.tools.definitions.shared import (
-    HOLDING,
     MOTION_CODES,
     MOTION_KEYS,
     MOTION_RESULT,
@@ -126,10 +125,10 @@ def set_gripper() -> ToolDefinition:
     return ToolDefinition(
         'set_gripper',
         description='Open or close the gripper where it is and wait until the fingers rest.  '
-        'After closing, `holding` tells from the finger width whether something is held.  '
+        'After closing, `holding` tells from finger width and effort whether something is held.  '
         + MOTION_RESULT,
         arguments={'command': schema.choice('What the gripper does.', ('open', 'close'))},
-        results={'holding': HOLDING, **MOTION_KEYS},
+        results=MOTION_KEYS,
         codes=MOTION_CODES,
     )
 
@@ -150,8 +149,8 @@ def scripted_grasp() -> ToolDefinition:
     return ToolDefinition(
         'scripted_grasp',
         description='Grasp from above at a point that you measured: open, hover above it, go '
-        'down, close, lift.  Ends with NOT_GRASPED if the finger width says that nothing is '
-        'held.  `stage` tells how far it came.  ' + MOTION_RESULT,
+        'down, close, lift.  Ends with NOT_GRASPED if the fingers say after the lift that nothing '
+        'is held.  `stage` tells how far it came.  ' + MOTION_RESULT,
         arguments={
             'xyz': xyz('Where the tool centre point closes'),
             'yaw': yaw('keep the orientation'),
@@ -163,7 +162,6 @@ def scripted_grasp() -> ToolDefinition:
         },
         results={
             'stage': 'hover, descend, close, lift or done: where it ended',
-            'holding': HOLDING,
             **MOTION_KEYS,
         },
         codes=(ErrorCode.NOT_GRASPED, *TARGET_CODES),

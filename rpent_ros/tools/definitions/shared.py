@@ -26,6 +26,8 @@ MOTION_KEYS = {
     'angle_left': 'angle from the target orientation [rad]; absent if there is none',
     'route': 'points that the driver went through by itself where the straight line was out of '
     'reach [m]; absent if there is none',
+    'holding': 'the fingers have come to rest around something, by width and effort; null: not '
+    'measured, or they still move',
     'grip_effort': 'largest force of a finger [N]; absent if not measured',
     'steps': 'control steps executed',
     'seconds': 'wall-clock time [s]',
@@ -49,7 +51,6 @@ MOTION_CODES = (
 # What a tool that goes somewhere may answer besides.
 TARGET_CODES = (ErrorCode.OUT_OF_WORKSPACE, ErrorCode.OUT_OF_REACH, *MOTION_CODES)
 
-HOLDING = 'finger width tells of an object in between; null: not measured'
 
 
 def step() -> schema.Schema:

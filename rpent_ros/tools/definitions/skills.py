@@ -5,10 +5,11 @@ from __future__ import annotations
 from rpent_ros.errors import ErrorCode
 from rpent_ros.tools import schema
 from rpent_ros.tools.definition import ToolDefinition
-from rpent_ros.tools.definitions.shared import HOLDING, MOTION_CODES, MOTION_KEYS, MOTION_RESULT
+from rpent_ros.tools.definitions.shared import MOTION_CODES, MOTION_KEYS, MOTION_RESULT
 
 _RESULTS = {
-    'stopped_by': 'success, lifted, policy_done, max_chunks, episode_over, cancelled or error',
+    'stopped_by': 'success, lifted, dropped, policy_done, max_chunks, episode_over, cancelled or '
+    'error',
     'policy': 'name of the policy',
     'policy_status': 'what the policy said it was doing',
     'privileged': 'present and true if the policy reads simulator state that no real robot has',
@@ -22,6 +23,7 @@ _RESULTS = {
     },
 }
 _CODES = (
+    ErrorCode.NOT_GRASPED,
     *(code for code in MOTION_CODES if code != ErrorCode.NOT_REACHED),
     ErrorCode.BAD_INSTRUCTION,
     ErrorCode.NO_PLAN,
@@ -48,11 +50,12 @@ def pi0_pick() -> ToolDefinition:
     return ToolDefinition(
         'pi0_pick',
         description='Let the learned policy pick up an object, chunk after chunk, until the arm '
-        'has gone down, closed on something and lifted it.  Start high above the scene.  Ends '
-        'with NOT_GRASPED if nothing was lifted.  ' + MOTION_RESULT,
+        'has gone down, closed on something and lifted it, and the fingers still hold it when '
+        'they rest.  Start high above the scene.  Ends with NOT_GRASPED if nothing was lifted.  '
+        + MOTION_RESULT,
         arguments={'prompt': _prompt(), 'max_chunks': _max_chunks(40)},
-        results={'holding': HOLDING, **_RESULTS},
-        codes=(ErrorCode.NOT_GRASPED, *_CODES),
+        results=_RESULTS,
+        codes=_CODES,
     )
 
 
@@ -62,7 +65,8 @@ def pi0_doubled() -> ToolDefinition:
         'pi0_doubled',
         description='Let the learned policy carry out an instruction (push, turn, open, place), '
         'chunk after chunk, until the task is solved, the policy says it is done, or the chunks '
-        'are used up; `stopped_by` tells which.  ' + MOTION_RESULT,
+        'are used up; `stopped_by` tells which.  Ends with NOT_GRASPED when a hand that carried '
+        'something has become empty.  ' + MOTION_RESULT,
         arguments={'prompt': _prompt(), 'max_chunks': _max_chunks(60)},
         results=_RESULTS,
         codes=_CODES,
