@@ -36,6 +36,7 @@ from rpent_ros.errors import (
     ErrorCode,
     InvalidRequest,
     NotReset,
+    OutOfWorkspace,
     RobotFailed,
     Stopped,
 )
@@ -179,11 +180,15 @@ class DriverCore:
 
         Raises:
           BadAction: wrong shape or not finite; the robot has not moved.
+          OutOfWorkspace: the step took the tool out of the box, or further out; the robot holds.
           Stopped, NotReset, EpisodeOver: motion is not allowed.
         """
         self._refuse_motion()
         self._commanded = None
         sent, clamps, status = self._episode.advance(action, 0)
+        if self._episode.escape and not (status.terminated or status.truncated):
+            self._episode.hold()
+            raise OutOfWorkspace(f'{self._episode.escape}; the robot holds; move back inside')
         observation = None
         if images:
             observation = self.observe([camera.name for camera in self.spec.cameras])
@@ -227,6 +232,14 @@ class DriverCore:
                 if status.terminated or status.truncated:
                     end = episode_end(self._episode)
                     return self._ended(*end, steps=n + 1, clamps=clamps)
+                if self._episode.escape:
+                    message = (
+                        f'{self._episode.escape}, after {n + 1} control steps; the robot holds; '
+                        'move back inside'
+                    )
+                    return self._ended(
+                        ErrorCode.OUT_OF_WORKSPACE, message, steps=n + 1, clamps=clamps
+                    )
             return self._ended(ErrorCode.OK, '', steps=len(rows), clamps=clamps)
 
     def move_to(
@@ -255,7 +268,7 @@ class DriverCore:
         for leg, waypoint in zip(legs, asked, strict=True):
             if not waypoint.keep_position:
                 self._episode.guard.check_target(leg.target.position)
-        legs = self._reach.plan(now.ee_pose.position, legs)
+        legs = self._reach.plan(now.ee_pose.position, legs, self.spec.limits)
         run = MotionRun(
             self._episode,
             self._robot.observe,

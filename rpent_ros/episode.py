@@ -21,7 +21,7 @@ from rpent_ros.contracts.scene import Scene
 from rpent_ros.contracts.specs import DriverSpec, SafetyLimits
 from rpent_ros.errors import InvalidRequest, UnknownCamera
 from rpent_ros.robot import LabelsImages, Robot, StepStatus
-from rpent_ros.safety import ActionGuard
+from rpent_ros.safety import ActionGuard, BoxWatch, axes_outside, distance_outside
 from rpent_ros.state_log import StateLog
 
 MAX_IMAGE_SIDE = 4096
@@ -46,6 +46,8 @@ class Episode:
       steps: control steps since the reset.
       flags: what the last control step reported.
       gripper: value of the gripper command in force.
+      escape: says so if the last control step took the tool out of the workspace box, or further
+        out; '' otherwise.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Episode:
         self.steps = 0
         self.flags = StepStatus()
         self.gripper = self.spec.action.gripper_open
+        self.escape = ''
         self._held = False
 
     def reset(self, *, suite: str, task: int, seed: int) -> tuple[Observation, Mapping[str, Any]]:
@@ -84,9 +87,11 @@ class Episode:
         info = self._robot.reset(suite=suite, task=task, seed=seed)
         # A scene of another kind may bring another workspace.
         self._adopt_spec()
+        self._watch.allow(self._tool_position())
         self.number += 1
         self.steps = 0
         self.flags = StepStatus()
+        self.escape = ''
         self._held = False
         self._instruction = info.instruction
         # Robots start an episode with an open hand.
@@ -117,6 +122,7 @@ class Episode:
         status = self._robot.step(sent)
         self.steps += 1
         self.flags = status
+        self.escape = self._escape()
         if self.spec.action.gripper_index >= 0:
             self.gripper = float(sent[self.spec.action.gripper_index])
         if self._state_log is not None:
@@ -225,6 +231,17 @@ class Episode:
         if self._state_log is not None:
             self._state_log.close()
 
+    def _escape(self) -> str:
+        """What was measured if the tool has left the box with the last control step."""
+        position = self._tool_position()
+        if not self._watch.escaped(position):
+            return ''
+        limits = self.spec.limits
+        return (
+            f'the tool left the workspace box by {1000 * distance_outside(limits, position):.0f} '
+            f'mm: {axes_outside(limits, position)}, in the base frame'
+        )
+
     def _observed_position(self) -> NDArray[np.float64]:
         return self._robot.observe().ee_pose.position
 
@@ -236,6 +253,7 @@ class Episode:
         )
         self.spec: DriverSpec = frames.prefix_spec(spec, self._prefix)
         self.guard = ActionGuard(spec.action, spec.limits)
+        self._watch = BoxWatch(spec.limits)
 
     def _begin_log(self, facts: Mapping[str, Any]) -> None:
         state = self._robot.simulator_state() if self._state_log is not None else None

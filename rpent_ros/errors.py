@@ -146,7 +146,7 @@ class BadAction(RpentError):
 
 
 class OutOfWorkspace(RpentError):
-    """Raised when a target lies outside the driver's workspace box."""
+    """Raised when a target lies outside the driver's workspace box, or the tool has left it."""
 
     code = ErrorCode.OUT_OF_WORKSPACE
 

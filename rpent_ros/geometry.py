@@ -174,6 +174,14 @@ def wrap_angle(angle: float) -> float:
     return -((-angle + math.pi) % (2 * math.pi) - math.pi)
 
 
+def nearest_on_line(position: Vector, start: Vector, end: Vector) -> Vector:
+    """The place (3,) on the straight way between two others that is nearest to a position (3,)."""
+    line = end - start
+    square = float(line @ line)
+    share = float((position - start) @ line) / square if square else 0.0
+    return start + min(max(share, 0.0), 1.0) * line
+
+
 def nearest_half_turn(yaw: float, reference: float) -> float:
     """The equivalent of a yaw, modulo half a turn, that lies closest to a reference [rad].
 

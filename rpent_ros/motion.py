@@ -14,10 +14,17 @@ from rpent_ros.contracts.observation import Observation
 from rpent_ros.driver_state import MotionProgress
 from rpent_ros.episode import Episode
 from rpent_ros.errors import ErrorCode
-from rpent_ros.geometry import Pose, ToolAngles, quaternion_from_matrix, tool_angles
+from rpent_ros.geometry import (
+    Pose,
+    ToolAngles,
+    nearest_on_line,
+    quaternion_from_matrix,
+    tool_angles,
+)
 from rpent_ros.primitives.servo import (
     Progress,
     Tolerances,
+    along_line,
     pose_error,
     servo_action,
     smooth_offset,
@@ -37,6 +44,7 @@ class Leg:
 
     Attributes:
       target: pose to reach.
+      requested: pose of the waypoint; another than the target for a stop on the way to it.
       index: number of the waypoint that is reached with it; None: a stop on the way.
       gripper: value of the gripper dimension.
       waits_for_fingers: the leg has not ended before the fingers rest.
@@ -47,6 +55,7 @@ class Leg:
 
     target: Pose
     _: dataclasses.KW_ONLY
+    requested: Pose
     index: int | None
     gripper: float
     waits_for_fingers: bool
@@ -61,6 +70,12 @@ class _Left:
 
     position: float
     orientation: float
+
+    @classmethod
+    def of(cls, now: Pose, target: Pose) -> _Left:
+        """What is left to a target from where the tool is."""
+        translation, rotation = pose_error(now, target)
+        return cls(float(np.linalg.norm(translation)), float(np.linalg.norm(rotation)))
 
     def __str__(self) -> str:
         return f'{1000 * self.position:.0f} mm and {self.orientation:.2f} rad'
@@ -88,6 +103,7 @@ def legs_of(
             value = gripper_value(waypoint.gripper)
         legs.append(Leg(
             commanded,
+            requested=commanded,
             index=index,
             gripper=value,
             waits_for_fingers=waypoint.gripper != Gripper.KEEP,
@@ -142,7 +158,9 @@ class MotionRun:
         self._interruption = interruption
         self._on_step = on_step
         self._now = observe()
-        self._left = _Left(math.nan, math.nan)
+        # To the waypoint, and to where the leg ends, which may be a stop on the way.
+        self._left = self._leg_left = _Left(math.nan, math.nan)
+        self._line_start = self._now.ee_pose.position
         self._steps = 0
         self._started = 0
         self._reached = 0
@@ -185,61 +203,83 @@ class MotionRun:
             wait_for_fingers=leg.waits_for_fingers,
         )
         begun = self._steps
+        self._line_start = self._now.ee_pose.position
         while True:
-            translation, rotation = pose_error(self._now.ee_pose, leg.target)
-            self._left = _Left(
-                float(np.linalg.norm(translation)), float(np.linalg.norm(rotation))
-            )
-            if self._steps > begun:
+            steps = self._steps - begun
+            self._left = _Left.of(self._now.ee_pose, leg.requested)
+            self._leg_left = _Left.of(self._now.ee_pose, leg.target)
+            if steps:
                 self._on_step(MotionProgress(
                     self._steps, self._left.position, self._left.orientation, self._reached
                 ))
             if self._episode.flags.terminated or self._episode.flags.truncated:
                 return episode_end(self._episode)
-            if self._completed(leg, progress, self._steps - begun):
+            end = self._astray(leg) if steps else None
+            if end is None and self._completed(leg, progress, steps):
                 return None
-            end = self._failed(progress, self._steps - begun) or self._interruption(self._steps)
+            end = end or self._failed(progress, steps) or self._interruption(self._steps)
             if end is not None:
                 return end
-            self._step(leg, translation, rotation)
+            self._step(leg)
             speeds = np.abs(self._now.joint_velocities)
             progress.update(
                 self._now.ee_pose, self._now.gripper_width, float(speeds.max(initial=0.0))
             )
 
-    def _step(
-        self, leg: Leg, translation: NDArray[np.float64], rotation: NDArray[np.float64]
-    ) -> None:
+    def _step(self, leg: Leg) -> None:
         action = self._episode.spec.action
+        now = self._now.ee_pose
         row = servo_action(
             action,
-            translation,
-            rotation,
+            along_line(
+                now.position, self._line_start, leg.target.position, self._tolerances.lookahead
+            ),
+            pose_error(now, leg.target)[1],
             gripper=leg.gripper,
             speed=leg.speed,
             longest=smooth_offset(
                 self._tolerances,
-                math.inf if leg.blend_radius else self._left.position,
+                math.inf if leg.blend_radius else self._leg_left.position,
                 self._steps - self._started,
                 action.rate,
             ),
         )
-        _, cut, _ = self._episode.advance(row, self._steps, self._now.ee_pose.position)
+        _, cut, _ = self._episode.advance(row, self._steps, now.position)
         self._clamps.extend(cut)
         self._steps += 1
         self._now = self._observe()
 
     def _completed(self, leg: Leg, progress: Progress, steps: int) -> bool:
         """True if the leg has done what it is there for after `steps` steps."""
-        if leg.blend_radius and self._left.position <= leg.blend_radius:
+        if leg.blend_radius and self._leg_left.position <= leg.blend_radius:
             return True
         if not steps:
             return False
         # Fingers that close on something may push the arm aside a little; that is no failure.
         fingers_only = leg.stays and leg.waits_for_fingers
-        return progress.settled(self._left.position, self._left.orientation) or (
+        return progress.settled(self._leg_left.position, self._leg_left.orientation) or (
             fingers_only and progress.stalled()
         )
+
+    def _astray(self, leg: Leg) -> End | None:
+        """Why the motion must end where the last step has taken the tool; None if it need not."""
+        if self._episode.escape:
+            return ErrorCode.OUT_OF_WORKSPACE, (
+                f'{self._episode.escape}, {self._left} short of the target after {self._steps} '
+                'control steps; the robot holds'
+            )
+        position = self._now.ee_pose.position
+        line = nearest_on_line(position, self._line_start, leg.target.position)
+        off = float(np.linalg.norm(position - line))
+        limit = self._episode.spec.limits.max_deviation
+        if off > limit:
+            return ErrorCode.NOT_REACHED, (
+                f'the tool strayed {1000 * off:.0f} mm off its straight line (at most '
+                f'{1000 * limit:.0f}), {self._left} short of the target after {self._steps} '
+                'control steps; the robot holds; something pushes it aside, or the arm cannot '
+                'follow'
+            )
+        return None
 
     def _failed(self, progress: Progress, steps: int) -> End | None:
         """Why a leg cannot be completed any more after `steps` steps; None if it may be."""

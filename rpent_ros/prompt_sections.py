@@ -75,7 +75,8 @@ RECOVERY = BulletList([
     'NOT_GRASPED: release, go up at least 0.15 m, look again, then try again; word the '
     'prompt differently or use scripted_grasp on a point that you measured.',
     'NOT_REACHED: something is in the way or the arm is at its limit.  Go up, then sideways.',
-    'OUT_OF_WORKSPACE or BAD_ARGUMENTS: nothing moved; correct the arguments.',
+    'BAD_ARGUMENTS: nothing moved; correct the arguments.',
+    'OUT_OF_WORKSPACE: choose a target inside the box; if the tool has left it, come back first.',
     'OUT_OF_REACH: nothing moved; come nearer to the base or the middle of the box, use another '
     'yaw, or go to the middle of the box first.',
     'BAD_PIXEL: choose a pixel on the object, not beside it.',

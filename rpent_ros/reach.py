@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from rpent_ros.contracts.specs import SafetyLimits
 from rpent_ros.errors import OutOfReach
 from rpent_ros.geometry import Pose, tool_angles
 from rpent_ros.motion import Leg
 from rpent_ros.primitives.route import Vector, detours
 from rpent_ros.robot import Robot
+from rpent_ros.safety import distance_outside
 
 # More than this left of a target by kinematics alone counts as out of reach.
 _DISTANCE, _ANGLE = 0.005, 0.03
@@ -25,12 +27,15 @@ class Reach:
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
 
-    def plan(self, start: Vector, legs: Sequence[Leg]) -> tuple[Leg, ...]:
+    def plan(
+        self, start: Vector, legs: Sequence[Leg], limits: SafetyLimits
+    ) -> tuple[Leg, ...]:
         """The same legs, with stops on the way where the arm cannot follow a straight line.
 
         Args:
           start: (3,) where the tool is [m].
           legs: what to do, in order.
+          limits: with the workspace box, in which the stops lie.
 
         Raises:
           OutOfReach: names the first leg that cannot be done, and what would be left of it.
@@ -43,7 +48,7 @@ class Reach:
             index, left = far
             before = planned[:index]
             begin = before[-1].target.position if before else start
-            via = self._via(begin, planned[index], before)
+            via = self._via(begin, planned[index], before, limits)
             if via is None:
                 raise _out_of_reach(planned[index].target, left)
             planned.insert(index, via)
@@ -54,14 +59,19 @@ class Reach:
         if errors is None:
             return None
         for index, (leg, left) in enumerate(zip(legs, errors, strict=True)):
-            # Staying where it is asks nothing of the arm, and a stop on the way may be missed.
-            if not leg.stays and leg.index is not None and _is_far(left):
+            # Staying where it is asks nothing of the arm, and a stop is passed at a distance.
+            far = _is_far(left) if leg.index is not None else left[0] > leg.blend_radius
+            if far and not leg.stays:
                 return index, left
         return None
 
-    def _via(self, start: Vector, leg: Leg, before: Sequence[Leg]) -> Leg | None:
+    def _via(
+        self, start: Vector, leg: Leg, before: Sequence[Leg], limits: SafetyLimits
+    ) -> Leg | None:
         """A stop that makes a leg possible; None: none was found."""
         for place in detours(start, leg.target.position):
+            if distance_outside(limits, place):
+                continue
             via = dataclasses.replace(
                 leg,
                 target=Pose(place, leg.target.quaternion),

@@ -1,7 +1,8 @@
-"""What the driver does to every action before the robot gets it.  Pure; nothing can widen it.
+"""What the driver does to every action, and what it watches afterwards.  Pure; nothing widens it.
 
 An action that makes no sense (wrong shape, not a number) is refused.  One that asks for too much
-is cut down, and each cut is reported with the value asked for and the value sent.
+is cut down, and each cut is reported with the value asked for and the value sent.  What the robot
+makes of it is measured: contacts, joint stops and swinging elbows move a tool, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _AXES = ('x', 'y', 'z')
 # Rounding of a position, not a step beyond a wall [m].
 _NOTHING = 1e-12
 _ANGLES = ('roll', 'pitch', 'yaw')
+# A tool that is told to hold at full speed goes on by up to this [m].
+_COAST = 0.02
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,17 +151,60 @@ class ActionGuard:
         Raises:
           OutOfWorkspace: names each axis that is outside, with the limit.
         """
-        low, high = self.limits.workspace_min, self.limits.workspace_max
-        wrong = [
-            f'{axis} = {value:.3f} m (allowed {lo:.3f} to {hi:.3f})'
-            for axis, value, lo, hi in zip(_AXES, position, low, high, strict=True)
-            if not lo <= value <= hi
-        ]
+        wrong = axes_outside(self.limits, position)
         if wrong:
             raise OutOfWorkspace(
-                f'target outside the workspace box: {", ".join(wrong)}, in the base frame; '
+                f'target outside the workspace box: {wrong}, in the base frame; '
                 'choose a target inside'
             )
+
+
+class BoxWatch:
+    """Notices when the tool leaves the workspace box, whoever moves it there.
+
+    Up to the margin it may be outside.  One that is further out may come back on any way, but not
+    go out further again, so nothing that leads back inside is stopped.
+
+    Args:
+      limits: with the box and the margin.
+    """
+
+    def __init__(self, limits: SafetyLimits) -> None:
+        self._limits = limits
+        self._room = limits.workspace_margin
+
+    def allow(self, position: Vector) -> None:
+        """Let the tool be where it is [m]."""
+        self._room = self._room_at(distance_outside(self._limits, position))
+
+    def escaped(self, position: Vector) -> bool:
+        """True if the tool has just gone out further than it may; it may then stay there."""
+        distance = distance_outside(self._limits, position)
+        gone = distance > self._room
+        room = self._room_at(distance)
+        self._room = room if gone else min(self._room, room)
+        return gone
+
+    def _room_at(self, distance: float) -> float:
+        """How far outside a tool may be that is this far outside [m]."""
+        margin = self._limits.workspace_margin
+        return margin if distance <= margin else distance + _COAST
+
+
+def distance_outside(limits: SafetyLimits, position: Vector) -> float:
+    """How far a position (3,) lies outside the workspace box [m]; 0.0 inside."""
+    nearest = np.clip(position, limits.workspace_min, limits.workspace_max)
+    return float(np.linalg.norm(position - nearest))
+
+
+def axes_outside(limits: SafetyLimits, position: Vector) -> str:
+    """Each axis on which a position (3,) lies outside the box, with its limits; '' inside."""
+    low, high = limits.workspace_min, limits.workspace_max
+    return ', '.join(
+        f'{axis} = {value:.3f} m (allowed {lo:.3f} to {hi:.3f})'
+        for axis, value, lo, hi in zip(_AXES, position, low, high, strict=True)
+        if not lo <= value <= hi
+    )
 
 
 def _find(names: tuple[str, ...], wanted: tuple[str, ...]) -> slice | None:

@@ -152,7 +152,8 @@ class MotionResult:
       reached: waypoints reached (motions only).
       route: (3,) positions that the driver went through by itself on the way [m].
       settled: target reached within tolerance and the tool at rest (motions only).
-      position_error, orientation_error: what is left [m], [rad]; NaN for chunks.
+      position_error, orientation_error: what is left from where the tool is measured to the last
+        waypoint headed for [m], [rad]; NaN for chunks, and for motions that were refused.
     """
 
     code: ErrorCode

@@ -104,6 +104,9 @@ class SafetyLimits:
       max_translation: largest translation one action may command [m].
       max_rotation: largest rotation one action may command [rad].
       max_steps: longest motion one goal may ask for [control steps].
+      workspace_margin: a motion ends when the tool is measured further than this outside the box
+        [m].
+      max_deviation: a motion ends when the tool is measured further than this off its line [m].
     """
 
     _: dataclasses.KW_ONLY
@@ -112,6 +115,8 @@ class SafetyLimits:
     max_translation: float
     max_rotation: float
     max_steps: int = 600
+    workspace_margin: float = 0.03
+    max_deviation: float = 0.15
 
     def __post_init__(self) -> None:
         for name in ('workspace_min', 'workspace_max'):
@@ -122,7 +127,9 @@ class SafetyLimits:
                 'safety limits: expected workspace_min below workspace_max, got '
                 f'{self.workspace_min.tolist()} and {self.workspace_max.tolist()}'
             )
-        for name in ('max_translation', 'max_rotation', 'max_steps'):
+        for name in (
+            'max_translation', 'max_rotation', 'max_steps', 'workspace_margin', 'max_deviation'
+        ):  # fmt: skip
             value = getattr(self, name)
             if not value > 0 or not np.isfinite(value):
                 raise InvalidRequest(f'safety limits {name}: expected above 0, got {value}')

@@ -85,8 +85,13 @@ class DriverNode(Node):
             self._serve(ObserveLabels, 'privileged/observe_labels', self._on_observe_labels)
         for name, callback in (('stop', self._on_stop), ('resume', self._on_resume)):
             self.create_service(Trigger, f'driver/{name}', callback, callback_group=self._group)
-        self._serve_action(ExecuteChunk, 'execute_chunk', self._on_execute_chunk)
-        self._serve_action(MoveTo, 'move_to', self._on_move_to)
+        self._serve_action(
+            ExecuteChunk,
+            'execute_chunk',
+            self._on_execute_chunk,
+            convert.execute_chunk_result_to_msg,
+        )
+        self._serve_action(MoveTo, 'move_to', self._on_move_to, convert.move_to_result_to_msg)
         self.create_timer(_STATE_PERIOD_S, self._publish_state, self._group)
         self.create_timer(_CLIENT_WATCH_PERIOD_S, self._watch_client, self._group)
 
@@ -190,23 +195,22 @@ class DriverNode(Node):
 
     # Actions.
 
-    async def _on_execute_chunk(self, goal: _Goal) -> ExecuteChunk.Result:
+    async def _on_execute_chunk(self, goal: _Goal) -> MotionResult:
         request = goal.handle.request
         chunk = convert.action_chunk_from_msg(request.chunk)
 
         def feedback(progress: MotionProgress) -> ExecuteChunk.Feedback:
             return ExecuteChunk.Feedback(executed=progress.steps)
 
-        result = await self._move(
+        return await self._move(
             goal,
             feedback,
             lambda should_stop, on_step: self.core.execute_chunk(
                 chunk, first=request.first, should_stop=should_stop, on_step=on_step
             ),
         )
-        return convert.execute_chunk_result_to_msg(result)
 
-    async def _on_move_to(self, goal: _Goal) -> MoveTo.Result:
+    async def _on_move_to(self, goal: _Goal) -> MotionResult:
         request = convert.move_to_goal_from_msg(goal.handle.request, self.core.spec.base_frame)
 
         def feedback(progress: MotionProgress) -> MoveTo.Feedback:
@@ -217,14 +221,13 @@ class DriverNode(Node):
                 reached=progress.reached,
             )
 
-        result = await self._move(
+        return await self._move(
             goal,
             feedback,
             lambda should_stop, on_step: self.core.move_to(
                 request, should_stop=should_stop, on_step=on_step
             ),
         )
-        return convert.move_to_result_to_msg(result)
 
     async def _move(
         self,
@@ -301,7 +304,11 @@ class DriverNode(Node):
         self.create_service(kind, full, answer, callback_group=self._group)
 
     def _serve_action(
-        self, kind: Any, name: str, callback: Callable[[_Goal], Awaitable[Any]]
+        self,
+        kind: Any,
+        name: str,
+        callback: Callable[[_Goal], Awaitable[MotionResult]],
+        to_msg: Callable[[MotionResult], Any],
     ) -> None:
         goals: dict[bytes, _Goal] = {}
 
@@ -309,10 +316,12 @@ class DriverNode(Node):
             key = bytes(handle.goal_id.uuid)
             goal = goals.setdefault(key, _Goal(name, handle))
             try:
-                result = await callback(goal)
+                result = to_msg(await callback(goal))
             except Exception as error:  # The edge, as above; an unset result would read as OK.
-                result = kind.Result()
-                result.error_code, result.error_msg = self._describe_error(error)
+                code, message = self._describe_error(error)
+                result = to_msg(
+                    MotionResult(ErrorCode(code), message, steps=0, observation=None)
+                )
             finally:
                 del goals[key]
             if result.error_code == ErrorCode.OK:

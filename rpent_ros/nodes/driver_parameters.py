@@ -50,6 +50,18 @@ class DriverParameters:
     max_steps: int = parameter(
         0, 'Longest motion of one goal [control steps]; 0: the robot decides.', low=0
     )
+    workspace_margin: float = parameter(
+        0.0,
+        'End a motion when the tool is measured this far outside the box [m]; 0.0: the robot '
+        'decides.',
+        low=0.0,
+    )
+    max_deviation: float = parameter(
+        0.0,
+        'End a motion when the tool is measured this far off its line [m]; 0.0: the robot '
+        'decides.',
+        low=0.0,
+    )
 
     def __post_init__(self) -> None:
         for name in ('workspace_min', 'workspace_max'):
@@ -68,4 +80,6 @@ class DriverParameters:
             max_translation=self.max_translation or robot.max_translation,
             max_rotation=self.max_rotation or robot.max_rotation,
             max_steps=self.max_steps or robot.max_steps,
+            workspace_margin=self.workspace_margin or robot.workspace_margin,
+            max_deviation=self.max_deviation or robot.max_deviation,
         )

@@ -15,7 +15,8 @@ from rpent_ros.primitives.grip import Grip
 HINTS: Mapping[ErrorCode, str] = {
     ErrorCode.NOT_REACHED: 'look at the images: something may be in the way; go up first, or '
     'choose a target that the arm can reach',
-    ErrorCode.OUT_OF_WORKSPACE: 'nothing moved; choose a target inside the workspace box',
+    ErrorCode.OUT_OF_WORKSPACE: 'choose a target inside the workspace box; a tool that has '
+    'left it may only come back',
     ErrorCode.OUT_OF_REACH: 'nothing moved; choose a target nearer to the base or to the middle '
     'of the box, or point the tool straight down',
     ErrorCode.EPISODE_OVER: 'the episode has ended and nothing can move any more; call finish',

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpent_ros.contracts.specs import ActionSpec
-from rpent_ros.geometry import Pose, rotation_error
+from rpent_ros.geometry import Pose, nearest_on_line, rotation_error
 
 Vector = NDArray[np.float64]
 
@@ -63,6 +63,26 @@ def servo_action(
     return action
 
 
+def along_line(position: Vector, start: Vector, end: Vector, lookahead: float) -> Vector:
+    """The translation (3,) left, turned so that a tool beside its line comes back to it [m].
+
+    It heads for a place on the line a little further on ("pure pursuit", R. C. Coulter, 1992).
+
+    Args:
+      position: (3,) of the tool [m].
+      start: (3,) where the line begins [m].
+      end: (3,) where it ends [m].
+      lookahead: how far ahead that place lies [m].
+    """
+    left = end - position
+    foot = nearest_on_line(position, start, end)
+    rest = float(np.linalg.norm(end - foot))
+    if rest <= lookahead:
+        return left
+    heading = foot + (end - foot) * (lookahead / rest) - position
+    return heading * float(np.linalg.norm(left) / np.linalg.norm(heading))
+
+
 def _within(values: Vector, low: Vector, high: Vector) -> Vector:
     """Values scaled down until all lie between their bounds, which are on both sides of zero."""
     bounds = np.where(values > 0.0, high, -low)
@@ -98,6 +118,7 @@ class Tolerances:
     Attributes:
       position, orientation: what may be left on arrival [m], [rad].
       acceleration, deceleration: of the tool after a start and before a halt [m/s^2].
+      lookahead: how far ahead on its line the tool heads for [m].
       response: share of a requested translation that the controller covers in one step.
       settle_steps: steps at rest on arrival.
       rest_translation, rest_rotation: movement per step of a tool at rest [m], [rad].
@@ -115,6 +136,7 @@ class Tolerances:
     orientation: float = 0.015
     acceleration: float = 0.5
     deceleration: float = 0.12
+    lookahead: float = 0.05
     response: float = 0.25
     settle_steps: int = 2
     rest_translation: float = 0.0004

@@ -1,6 +1,7 @@
 """The agent node with a driver node of the fake robot in one process."""
 
 import json
+import math
 import threading
 import time
 
@@ -23,8 +24,10 @@ from rpent_ros.nodes import convert  # noqa: E402
 from rpent_ros.nodes.agent import AgentNode  # noqa: E402
 from rpent_ros.nodes.client import ActionCaller, ServiceCaller  # noqa: E402
 from rpent_ros.nodes.driver import DriverNode  # noqa: E402
+from rpent_ros.nodes.env_client import RosEnvClient  # noqa: E402
 from rpent_ros.nodes.node import Node  # noqa: E402
 from rpent_ros.nodes.process import Shutdown, SpinThread, prepare_environment  # noqa: E402
+from rpent_ros.primitives.arm import waypoint  # noqa: E402
 
 NAMESPACE = '/agent_test'
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -179,6 +182,20 @@ def test_one_run_at_a_time_and_no_tools_by_hand_meanwhile(bench):
         f'release: run {run_id} is active and its tools answer to its planner; '
         'wait for its end or cancel it'
     )
+
+
+def test_a_refused_motion_has_nothing_left_to_tell(bench):
+    env = RosEnvClient(bench().node)
+    limits = env.describe().limits
+    assert (limits.workspace_margin, limits.max_deviation) == (0.03, 0.15)
+    env.reset(seed=1)
+    refused = env.move_to(waypoint([0.4, 0.0, 9.0]))
+    assert (refused.code, refused.steps) == (ErrorCode.OUT_OF_WORKSPACE, 0)
+    assert math.isnan(refused.position_error)
+    assert math.isnan(refused.orientation_error)
+    moved = env.move_to(waypoint([0.4, 0.1, 0.3]))
+    assert moved.code == ErrorCode.OK
+    assert 0.0 < moved.position_error < 0.003
 
 
 def test_tools_by_hand(bench):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robots.fake.env_server import FakeRobot
-from rpent_ros.contracts.motion import Gripper, Waypoint, as_waypoints
+from rpent_ros.contracts.motion import ActionChunk, Gripper, Waypoint, as_waypoints
 from rpent_ros.driver import DriverCore
 from rpent_ros.errors import ErrorCode, InvalidRequest, OutOfReach, OutOfWorkspace
 from rpent_ros.geometry import Pose, ToolAngles, quaternion_from_matrix, tool_angles
@@ -18,13 +18,13 @@ HOME = np.array([0.40, 0.0, 0.30])
 
 
 class Shaken(FakeRobot):
-    """Every step turns and shifts the tool a little, as contacts do."""
+    """Every step shifts the tool a little, as contacts do, whatever was commanded."""
 
-    shake = 0.0
+    shake = np.zeros(3)
 
     def step(self, action):
         status = super().step(action)
-        self._world.position[1] += self.shake
+        self._world.position += self.shake
         return status
 
 
@@ -150,6 +150,181 @@ def test_any_waypoint_outside_the_box_refuses_the_goal():
     with pytest.raises(OutOfWorkspace):
         core.move_to([down(0.45, 0.0, 0.3), down(0.45, 0.0, 0.9), down(0.45, 0.0, 0.3)])
     assert core.state.step == 0
+
+
+class Cornered(FakeRobot):
+    """Must not go straight from left to right, and not the nearest way around either."""
+
+    # Where stops on the way would have to lie to do [m].
+    free = np.zeros(3)
+
+    def path_errors(self, path):
+        stops = [pose.position for pose in path[:-1]]
+        passed = any(np.linalg.norm(stop - self.free) < 0.01 for stop in stops)
+        return [(0.0, 0.0)] * len(stops) + [(0.0, 0.0) if passed else (0.07, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ('end', 'free', 'route'),
+    [
+        # Beside the line, inside the box; the same outside the box.
+        ([0.4, 0.35, 0.3], [0.55, 0.175, 0.3], True),
+        ([0.7, 0.0, 0.3], [0.55, 0.30, 0.3], True),
+        ([0.4, 0.35, 0.3], [0.1, 0.175, 0.3], False),
+        ([0.4, 0.35, 0.3], [0.4, 0.175, 0.55], False),
+    ],
+)
+def test_no_way_around_leads_out_of_the_box(end, free, route):
+    robot = Cornered(image_size=32)
+    robot.free = np.array(free)
+    core = driver(robot)
+    if not route:
+        with pytest.raises(OutOfReach, match=r'about 70 mm and 0\.00 rad would be left'):
+            core.move_to(down(*end))
+        assert core.state.step == 0
+        return
+    result = core.move_to(down(*end))
+    assert (result.code, result.settled) == (ErrorCode.OK, True)
+    np.testing.assert_allclose(result.route, [free])
+
+
+class HalfWay(FakeRobot):
+    """Knows one stop on the way that it comes near enough to, and rests before it all the same."""
+
+    wall = 0.47
+
+    def path_errors(self, path):
+        if len(path) == 1:
+            return [(0.2, 0.0)]
+        far = path[0].position[2] > 0.4 or path[0].position[0] < 0.3
+        return [(0.061 if far else 0.059, 0.0), (0.0, 0.0)]
+
+    def step(self, action):
+        status = super().step(action)
+        if self._world.position[0] > self.wall:
+            self._world.position[0] = self.wall
+            self._world.velocity[0] = 0.0
+        return status
+
+
+def test_what_is_left_is_measured_from_the_tool_to_what_was_asked_for():
+    core = driver(HalfWay(image_size=32))
+    wanted = np.array([0.4, 0.3, 0.3])
+    seen = []
+    result = core.move_to(down(*wanted), on_step=seen.append)
+    assert result.code == ErrorCode.NOT_REACHED
+    assert result.route == ()
+    left = float(np.linalg.norm(result.observation.ee_pose.position - wanted))
+    assert left > 0.1
+    assert result.position_error == pytest.approx(left, abs=1e-9)
+    assert seen[-1].position_error == result.position_error
+    assert seen[0].position_error == pytest.approx(0.3, abs=0.02)
+    assert result.message == (
+        f'the tool came to rest {1000 * left:.0f} mm and 0.00 rad short of the target after '
+        f'{result.steps} control steps; something is in the way, or the pose cannot be reached'
+    )
+
+
+def test_a_tool_that_strays_off_its_line_is_held():
+    robot = Shaken(image_size=32)
+    core = driver(robot)
+    robot.shake = np.array([0.0, 0.025, 0.0])
+    wanted = np.array([0.7, 0.0, 0.3])
+    result = core.move_to(down(*wanted))
+    assert (result.code, result.settled) == (ErrorCode.NOT_REACHED, False)
+    now = result.observation.ee_pose.position
+    assert 0.15 < now[1] < 0.18
+    left = float(np.linalg.norm(now - wanted))
+    assert result.position_error == pytest.approx(left, abs=1e-9)
+    assert result.message == (
+        f'the tool strayed {1000 * now[1]:.0f} mm off its straight line (at most 150), '
+        f'{1000 * left:.0f} mm and 0.00 rad short of the target after {result.steps} control '
+        'steps; the robot holds; something pushes it aside, or the arm cannot follow'
+    )
+    np.testing.assert_array_equal(robot._world.velocity, np.zeros(3))
+
+
+OUT = (
+    'the tool left the workspace box by {:.0f} mm: z = {:.3f} m (allowed 0.010 to 0.500), in the '
+    'base frame'
+)
+
+
+def drifting(upwards=0.015):
+    """A driver whose robot drifts upwards, and the robot."""
+    robot = Shaken(image_size=32)
+    core = driver(robot)
+    robot.shake = np.array([0.0, 0.0, upwards])
+    return core, robot
+
+
+def left_by(result):
+    height = result.observation.ee_pose.position[2]
+    assert 0.03 < height - 0.5 < 0.05
+    return OUT.format(1000 * (height - 0.5), height)
+
+
+def test_a_tool_that_drifts_out_of_the_box_is_held_whatever_moves_it():
+    core, robot = drifting()
+    idle = ActionChunk(np.zeros((50, 7), np.float32))
+    result = core.execute_chunk(idle)
+    assert (result.code, result.steps) == (ErrorCode.OUT_OF_WORKSPACE, 16)
+    assert result.message == (
+        f'{left_by(result)}, after 16 control steps; the robot holds; move back inside'
+    )
+    np.testing.assert_array_equal(robot._world.velocity, np.zeros(3))
+
+    core, robot = drifting(0.04)
+    result = core.move_to(down(0.4, 0.0, 0.45))
+    assert (result.code, result.settled) == (ErrorCode.OUT_OF_WORKSPACE, False)
+    left = 1000 * (robot._world.position[2] - 0.45)
+    assert result.message == (
+        f'{left_by(result)}, {left:.0f} mm and 0.00 rad short of the target after '
+        f'{result.steps} control steps; the robot holds'
+    )
+
+    core, robot = drifting()
+    for _ in range(15):
+        core.step(np.zeros(7))
+    with pytest.raises(OutOfWorkspace) as error:
+        core.step(np.zeros(7))
+    assert str(error.value) == (
+        f'{OUT.format(40, 0.54)}; the robot holds; move back inside'
+    )
+    assert core.state.step == 16
+    # It may stay there, but not go on.
+    assert core.step(np.zeros(7)).clamps == ()
+    with pytest.raises(OutOfWorkspace, match=r'by 70 mm: z = 0\.570 m'):
+        core.step(np.zeros(7))
+
+
+def test_a_tool_outside_comes_back_by_itself():
+    core, robot = drifting()
+    core.execute_chunk(ActionChunk(np.zeros((50, 7), np.float32)))
+    robot.shake = np.zeros(3)
+    assert core.observe().ee_pose.position[2] > 0.53
+    result = core.move_to(down(0.4, 0.1, 0.4))
+    assert (result.code, result.settled) == (ErrorCode.OK, True)
+
+
+def test_success_outside_the_box_is_success():
+    core, robot = drifting()
+    for _ in range(15):
+        core.step(np.zeros(7))
+    robot._world.cubes[0] = [0.50, 0.22, 0.03]
+    assert core.step(np.zeros(7)).success
+
+
+def test_a_chunk_inside_the_box_is_sent_as_it_is():
+    robot = Shaken(image_size=32)
+    sent = []
+    step = robot.step
+    robot.step = lambda action: (sent.append(action.copy()), step(action))[1]
+    core = driver(robot)
+    rows = np.random.default_rng(2).uniform(-1, 1, (40, 7)).astype(np.float32)
+    result = core.execute_chunk(ActionChunk(rows))
+    assert (result.code, result.clamps) == (ErrorCode.OK, ())
+    np.testing.assert_array_equal(np.array(sent), rows.astype(np.float64))
 
 
 @pytest.mark.parametrize('pitch', [-1.5, -0.4, 0.0, 0.7, 1.57, 3.0])

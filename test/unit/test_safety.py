@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rpent_ros.contracts.motion import Clamp
 from rpent_ros.contracts.specs import ActionSpec, SafetyLimits
 from rpent_ros.errors import BadAction, OutOfWorkspace
-from rpent_ros.safety import ActionGuard
+from rpent_ros.safety import ActionGuard, BoxWatch, axes_outside, distance_outside
 
 SPEC = ActionSpec(
     ('x', 'y', 'z', 'roll', 'pitch', 'yaw', 'gripper'),
@@ -139,3 +139,82 @@ def test_joint_actions_get_bounds_only():
     sent, clamps = guard.apply([3.0, 0.5], None)
     np.testing.assert_array_equal(sent, [1.0, 0.5])
     assert clamps == (Clamp(0, limit='high.joint_1', asked=3.0, sent=1.0),)
+
+
+MARGIN = LIMITS.workspace_margin
+# How far a tool that has left the box may go on, see rpent_ros.safety.
+COAST = 0.02
+
+
+def watch(*positions):
+    """Which of the positions that a tool passes are an escape; the first one is its start."""
+    box = BoxWatch(LIMITS)
+    box.allow(np.asarray(positions[0]))
+    return [box.escaped(np.asarray(position)) for position in positions[1:]]
+
+
+def beside(distance):
+    """A place that far outside the wall at the largest x."""
+    return np.array([LIMITS.workspace_max[0] + distance, 0.1, 0.3])
+
+
+@given(positions)
+def test_distance_outside_is_that_to_the_nearest_place_inside(position):
+    distance = distance_outside(LIMITS, position)
+    inside = np.clip(position, LIMITS.workspace_min, LIMITS.workspace_max)
+    assert distance == pytest.approx(float(np.linalg.norm(position - inside)))
+    assert bool((position != inside).any()) == bool(axes_outside(LIMITS, position))
+    assert distance_outside(LIMITS, inside) == 0.0
+    halfway = distance_outside(LIMITS, (position + inside) / 2)
+    assert halfway == pytest.approx(distance / 2, abs=1e-12)
+
+
+@given(st.lists(positions, min_size=2, max_size=30))
+def test_an_escape_is_a_step_beyond_margin_and_whatever_was_allowed(path):
+    escapes = watch(*path)
+    distances = [distance_outside(LIMITS, position) for position in path]
+    for n, escaped in enumerate(escapes, start=1):
+        if distances[n] <= MARGIN:
+            assert not escaped
+        elif escaped:
+            assert distances[n] > distances[n - 1]
+        else:
+            # It has not gone out further than it was when it came back or was let go.
+            assert distances[n] <= distances[n - 1] + COAST or distances[n] <= min(
+                distances[: n + 1]
+            )
+            assert max(distances[: n + 1]) > MARGIN
+
+
+@given(positions, st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_whatever_leads_back_inside_is_allowed(start, shares):
+    inside = np.clip(start, LIMITS.workspace_min, LIMITS.workspace_max)
+    way = [start + share * (inside - start) for share in sorted(shares)]
+    assert watch(start, *way) == [False] * len(way)
+
+
+@given(st.floats(0.0, 0.3), st.lists(st.floats(-0.004, 0.004), max_size=200))
+def test_no_creeping_out(start, steps):
+    """However small its steps, a tool that was never let go does not get far."""
+    distances = np.maximum(start + np.concatenate([[0.0], np.cumsum(steps)]), 0.0)
+    escapes = watch(*(beside(distance) for distance in distances))
+    least = np.minimum.accumulate(distances)
+    for n, escaped in enumerate(escapes, start=1):
+        if escaped:
+            break
+        assert distances[n] <= max(MARGIN, least[n] + COAST) + 1e-9
+
+
+def test_an_escape_is_told_once_and_again_when_it_goes_on():
+    out = (0.0, 0.02, 0.029, 0.032, 0.045, 0.051, 0.054, 0.06, 0.02, 0.029, 0.031)
+    assert watch(*(beside(distance) for distance in out)) == [
+        False, False, True, False, False, True, False, False, False, True,
+    ]  # fmt: skip
+    far = (0.0, 0.04, 0.07, 0.085)
+    assert watch(*(beside(distance) for distance in far)) == [True, True, False]
+
+
+def test_each_axis_outside_is_named_with_its_limits():
+    assert axes_outside(LIMITS, np.array([0.65, 0.0, -0.2])) == (
+        'x = 0.650 m (allowed 0.200 to 0.600), z = -0.200 m (allowed 0.000 to 0.500)'
+    )

@@ -5,12 +5,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robots.fake.env_server import make_spec
-from rpent_ros.geometry import Pose
+from rpent_ros.geometry import Pose, nearest_on_line
 from rpent_ros.primitives.servo import (
     Progress,
     Tolerances,
+    along_line,
     pose_error,
     servo_action,
     smooth_offset,
@@ -112,3 +115,29 @@ def test_a_longest_translation_keeps_the_direction():
         SPEC, np.array([0.03, -0.04, 0.0]), np.zeros(3), gripper=1.0, longest=0.01
     )
     np.testing.assert_allclose(action[:3] * SPEC.scale[:3], [0.006, -0.008, 0.0])
+
+
+places = st.lists(st.floats(-1, 1), min_size=3, max_size=3).map(np.array)
+
+
+@given(places, places, places, st.floats(0.01, 0.2))
+def test_a_tool_beside_its_line_is_led_back_to_it(position, start, end, lookahead):
+    left = along_line(position, start, end, lookahead)
+    distance = float(np.linalg.norm(end - position))
+    assert float(np.linalg.norm(left)) == pytest.approx(distance, abs=1e-9)
+    before = nearest_on_line(position, start, end)
+    if float(np.linalg.norm(end - before)) <= lookahead:
+        np.testing.assert_array_equal(left, end - position)
+        return
+    # It heads for a place on the line that is the lookahead further on.
+    ahead = before + lookahead * (end - before) / float(np.linalg.norm(end - before))
+    np.testing.assert_allclose(np.cross(left, ahead - position), 0.0, atol=1e-7)
+    assert left @ (ahead - position) > 0
+
+
+def test_on_its_line_a_tool_goes_straight_on():
+    start, end = np.array([0.1, 0.0, 0.3]), np.array([0.5, 0.2, 0.1])
+    on = start + 0.25 * (end - start)
+    np.testing.assert_allclose(along_line(on, start, end, 0.05), end - on)
+    # Nowhere to go: nothing is left.
+    np.testing.assert_array_equal(along_line(end, end, end, 0.05), np.zeros(3))

@@ -95,6 +95,8 @@ def limits_to_msg(limits: SafetyLimits) -> SafetyLimitsMsg:
         max_translation=float(limits.max_translation),
         max_rotation=float(limits.max_rotation),
         max_steps=limits.max_steps,
+        workspace_margin=float(limits.workspace_margin),
+        max_deviation=float(limits.max_deviation),
     )
 
 
@@ -106,6 +108,8 @@ def limits_from_msg(msg: SafetyLimitsMsg) -> SafetyLimits:
         max_translation=msg.max_translation,
         max_rotation=msg.max_rotation,
         max_steps=msg.max_steps,
+        workspace_margin=msg.workspace_margin,
+        max_deviation=msg.max_deviation,
     )
 
 

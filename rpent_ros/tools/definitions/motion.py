@@ -95,7 +95,7 @@ def rotate_wrist() -> ToolDefinition:
             ),
         },
         results={'start_yaw': 'yaw before the motion [rad]', **MOTION_KEYS},
-        codes=(ErrorCode.OUT_OF_REACH, *MOTION_CODES),
+        codes=TARGET_CODES,
     )
 
 
@@ -116,7 +116,7 @@ def rotate_pitch() -> ToolDefinition:
             ),
         },
         results={'start_pitch': 'pitch before the motion [rad]', **MOTION_KEYS},
-        codes=(ErrorCode.OUT_OF_REACH, *MOTION_CODES),
+        codes=TARGET_CODES,
     )
 
 

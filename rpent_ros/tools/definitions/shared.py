@@ -22,8 +22,9 @@ MOTION_KEYS = {
     'clamped': 'true if the driver cut something down for safety',
     'clamps': 'what it cut down: limit, asked, sent, step; the first five',
     'settled': 'true if the tool arrived and is at rest',
-    'distance_left': 'distance from the target position [m]; absent if there is none',
-    'angle_left': 'angle from the target orientation [rad]; absent if there is none',
+    'distance_left': 'distance of the tool, as measured, from the target position [m]; absent if '
+    'there is none or nothing moved',
+    'angle_left': 'angle from the target orientation [rad]; absent likewise',
     'route': 'points that the driver went through by itself where the straight line was out of '
     'reach [m]; absent if there is none',
     'holding': 'the fingers have come to rest around something, by width and effort; null: not '
@@ -41,6 +42,7 @@ MOTION_KEYS = {
 
 # What every tool that moves may answer.
 MOTION_CODES = (
+    ErrorCode.OUT_OF_WORKSPACE,
     ErrorCode.NOT_REACHED,
     ErrorCode.EPISODE_OVER,
     ErrorCode.STOPPED,
@@ -49,7 +51,7 @@ MOTION_CODES = (
 )
 
 # What a tool that goes somewhere may answer besides.
-TARGET_CODES = (ErrorCode.OUT_OF_WORKSPACE, ErrorCode.OUT_OF_REACH, *MOTION_CODES)
+TARGET_CODES = (ErrorCode.OUT_OF_REACH, *MOTION_CODES)
 
 
 
