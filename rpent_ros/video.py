@@ -31,7 +31,7 @@ VIDEO_FILE = 'episode.mp4'
 NODE_PARAMETERS = frozenset({
     'robot', 'suite', 'task', 'seed', 'reset_on_start', 'privileged', 'camera_rate',
     'state_log_dir', 'frame_prefix', 'speed', 'workspace_min', 'workspace_max',
-    'max_translation', 'max_rotation', 'max_steps',
+    'workspace_margin', 'max_deviation', 'max_translation', 'max_rotation', 'max_steps',
 })  # fmt: skip
 # Sizes that are not a multiple of this make the encoder scale, which blurs.
 _BLOCK = 16
